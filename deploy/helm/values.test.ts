@@ -33,7 +33,7 @@ test('Every alert has a section in docs/operations.md, and every section an aler
 });
 
 test('The chart shows the icon of the sign-in page', () => {
-  const icon = readFileSync(join(import.meta.dirname, '../../libs/gateway/views/tessera.svg'));
+  const icon = readFileSync(join(import.meta.dirname, '../../libs/pages/views/tessera.svg'));
   expect(committed('Chart.yaml')).toContain(`icon: data:image/svg+xml;base64,${icon.toString('base64')}\n`);
 });
 

@@ -23,12 +23,14 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/directory-client': `change-watch.ts single-flight.ts record-cache.ts tenant-issuers.ts
     directory-client-types.ts ended-count.ts access.ts directory-cache.ts client-authentication client.ts index.ts`,
   'libs/gateway': `issuer dialects http config.ts pages/looks gateway.ts pages pages/sign-in/steps pages/sign-in
-    pages/approve pages/links pages/account pages/logout endpoints routes.ts server wiring.ts index.ts`,
+    pages/approve pages/links pages/account pages/logout endpoints page-table.ts routes.ts server wiring.ts index.ts`,
   'libs/introspection-client': `access-token-source.ts introspector-types.ts introspection-error.ts answer-cache.ts server local
     revocations introspector.ts guard.ts adapters index.ts`,
   'libs/keys': `signer.ts store.ts rings config.ts key-calls.ts store.postgres.ts service.ts wiring.ts index.ts`,
   'libs/oauth': `errors.ts user-id.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
     metadata.ts index.ts`,
+  'libs/pages': `longest-head.ts parse-form.ts query.ts sent-body.ts addresses.ts anti-forgery.ts form-fields.ts page-headers.ts style-sheet.ts
+    templates.ts page.ts table-of-pages.ts list.ts index.ts`,
   'libs/people': `smtp-url.ts config.ts mail one-time change password recovery totp passkey mail-code identity links registration account
     bootstrap methods.ts service.ts wiring.ts index.ts`,
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts

@@ -44,12 +44,14 @@ const processes = [
 ];
 export const services = ['admin', 'authorize', 'device', 'directory', 'gateway', 'keys', 'token'];
 
-const ofServices = ['oauth', 'directory-client', 'delivery', 'languages', 'outbound', ...processes];
+const ofServices = ['oauth', 'directory-client', 'delivery', 'languages', 'outbound', 'pages', ...processes];
 const testsOfServices = [
   'oauth',
   'directory-client',
   'directory-client/testing',
   'languages',
+  'pages',
+  'pages/testing',
   'rpc/testing',
   ...processes,
 ];
@@ -78,6 +80,7 @@ export const importRules: readonly ImportRule[] = [
   plumbing('audit', ['oauth', 'kit', ...telemetry, 'rpc', 'stores', ...messages]),
   plumbing('outbound', []),
   plumbing('languages', []),
+  plumbing('pages', ['kit', 'languages', 'oauth']),
   plumbing('delivery', ['kit', ...telemetry, 'outbound']),
   plumbing('process', [
     'kit',

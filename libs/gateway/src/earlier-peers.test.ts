@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { endpointPaths, otherPaths } from '@tessera/oauth';
 import { describe, expect, it } from 'vitest';
-import { antiForgery } from './http/anti-forgery.ts';
+import { antiForgery } from '@tessera/pages';
 import { purpose } from './pages/form.ts';
 import { routes } from './routes.ts';
 import { browserId, cookie, openForAda, session } from './testing/ada-browser.ts';

@@ -8,7 +8,7 @@ import type { BackchannelAuthenticationService, DeviceAuthorizationService } fro
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { KeysService } from '@tessera/proto-gen/keys';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import type { AntiForgery } from './http/anti-forgery.ts';
+import type { Templates } from '@tessera/pages';
 import type { GatewayConfig } from './config.ts';
 import type { DeliveryModes } from './issuer/delivery-modes.ts';
 import type { RelatedOrigins } from './issuer/related-origins.ts';
@@ -17,7 +17,6 @@ import type { KeySets } from './issuer/key-set.ts';
 import type { IssuerRouter } from './issuer/issuer-router.ts';
 import type { Languages } from '@tessera/languages';
 import type { TenantLooks } from './pages/looks/tenant-looks.ts';
-import type { Templates } from './pages/looks/templates.ts';
 
 /** The services the gateway calls. */
 export interface GatewayPeers {
@@ -47,5 +46,4 @@ export interface Gateway {
   readonly templates: Templates;
   readonly languages: Languages;
   readonly looks: TenantLooks;
-  readonly antiForgery: AntiForgery;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { contract } from './dialects/contract.ts';
 import { standard } from './dialects/standard.ts';
 import { collidesWithServedPath } from '@tessera/oauth';
-import { loadTemplates } from './pages/looks/templates.ts';
+import { templates } from './testing/sample-pages.ts';
 import { routes } from './routes.ts';
 
 const document = readFileSync(new URL('../../../docs/interface.md', import.meta.url), 'utf8');
@@ -43,7 +43,7 @@ describe('docs/interface.md', () => {
 
 describe('the issuer of a tenant', () => {
   it('cannot have the path of a route or a file, or one above it', () => {
-    const paths = [...routes, ...loadTemplates().assets].map(({ path }) => path);
+    const paths = [...routes, ...templates.assets].map(({ path }) => path);
     for (const path of [...paths, '/readyz']) {
       const above = path.slice(0, path.indexOf('/', 1) + 1).replace(/\/$/, '') || path;
       for (const one of [path, above]) expect([one, collidesWithServedPath(one)]).toEqual([one, true]);

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { endpointPaths, otherPaths } from '@tessera/oauth';
+import { methodsOfPages, type PageFacts } from '@tessera/pages';
 import { backchannelAuthentication } from './endpoints/backchannel-endpoint.ts';
 import { backchannelDecision } from './endpoints/backchannel-decision.ts';
 import { deviceAuthorization } from './endpoints/device-authorization-endpoint.ts';
@@ -12,27 +13,14 @@ import {
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { forwardAuth } from './endpoints/forward-auth.ts';
 import { introspect } from './endpoints/introspect.ts';
-import { postLogout } from './endpoints/logout-by-token.ts';
 import { providerLogout } from './endpoints/end-of-provider-session.ts';
 import { revokeByContract, revokeByStandard } from './endpoints/revoke.ts';
 import { token } from './endpoints/token.ts';
 import { userinfo } from './endpoints/userinfo.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Gateway } from './gateway.ts';
-import { resumeApprovals, showApprovals, submitApprovals } from './pages/approve/approvals-page.ts';
-import { authorize, authorizeByForm } from './pages/sign-in/authorization-endpoint.ts';
-import { resumeDevice, showDevice, submitDevice } from './pages/approve/device-page.ts';
-import type { PageHandler } from './pages/page-context.ts';
-import { resumeAccount, resumeLink, showAccount, submitAccount } from './pages/account/account-page.ts';
-import { resumeOwnPassword, showOwnPassword, submitOwnPassword } from './pages/links/own-password-page.ts';
-import { showPasswordLink, submitPasswordLink } from './pages/links/link-page.ts';
-import { confirmEmail, showEmailLink } from './pages/links/email-link-page.ts';
-import { register, showRegistration } from './pages/links/registration-page.ts';
-import { showForgottenPassword, submitForgottenPassword } from './pages/links/forgotten-password-page.ts';
-import { afterProvider } from './pages/logout/after-provider.ts';
-import { logout } from './pages/logout/logout-page.ts';
-import { showLogin, signIn } from './pages/sign-in/login.ts';
-import { createAnswerFromProvider } from './pages/sign-in/provider-answer.ts';
+import { pageTable } from './page-table.ts';
+import type { PageHandler, Who } from './pages/page-context.ts';
 
 /** Takes a body in the named dialects and answers JSON in the dialect of the request. */
 export interface BodyRoute {
@@ -63,6 +51,7 @@ export interface PageRoute {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly crossOrigin: false;
+  readonly row: PageFacts<Who>;
   readonly handle: PageHandler;
 }
 
@@ -70,18 +59,11 @@ export type Route = BodyRoute | ReadRoute | PageRoute;
 
 const body = { kind: 'body', crossOrigin: false } as const;
 const read = { kind: 'read', method: 'GET', crossOrigin: true } as const;
-const page = { kind: 'page', method: 'GET', crossOrigin: false } as const;
-const post = { ...page, method: 'POST' } as const;
 
-const answerFromProvider = createAnswerFromProvider({
-  going: {
-    account: resumeAccount,
-    device: resumeDevice,
-    approvals: resumeApprovals,
-    password: resumeOwnPassword,
-  },
-  link: resumeLink,
-});
+const page = { kind: 'page', crossOrigin: false } as const;
+
+/** Everybody gets an answer: a page of persons signs them in at its own path (`page-table.test.ts`). */
+const asksForItself = async () => undefined;
 
 const at = endpointPaths;
 
@@ -140,30 +122,7 @@ export const routes: readonly Route[] = [
   { ...read, path: at.authorizationServerMetadata, handle: oauthAuthorizationServer },
   { ...read, path: at.jwks, handle: jwks },
   { ...read, path: otherPaths.relatedOrigins, crossOrigin: false, handle: relatedOrigins },
-  { ...page, path: at.authorization, handle: authorize },
-  { ...post, path: at.authorization, handle: authorizeByForm },
-  { ...page, path: otherPaths.login, handle: showLogin },
-  { ...post, path: otherPaths.login, handle: signIn },
-  { ...page, path: otherPaths.providerAnswer, handle: answerFromProvider },
-  { ...page, path: otherPaths.device, handle: showDevice },
-  { ...post, path: otherPaths.device, handle: submitDevice },
-  { ...page, path: otherPaths.approvals, handle: showApprovals },
-  { ...post, path: otherPaths.approvals, handle: submitApprovals },
-  { ...page, path: otherPaths.account, handle: showAccount },
-  { ...post, path: otherPaths.account, handle: submitAccount },
-  { ...page, path: otherPaths.password, handle: showOwnPassword },
-  { ...post, path: otherPaths.password, handle: submitOwnPassword },
-  { ...page, path: otherPaths.registration, handle: showRegistration },
-  { ...post, path: otherPaths.registration, handle: register },
-  { ...page, path: otherPaths.emailLink, handle: showEmailLink },
-  { ...post, path: otherPaths.emailLink, handle: confirmEmail },
-  { ...page, path: otherPaths.forgottenPassword, handle: showForgottenPassword },
-  { ...post, path: otherPaths.forgottenPassword, handle: submitForgottenPassword },
-  { ...page, path: otherPaths.passwordLink, handle: showPasswordLink },
-  { ...post, path: otherPaths.passwordLink, handle: submitPasswordLink },
-  { ...page, path: at.endSession, handle: logout },
-  { ...post, path: at.endSession, handle: postLogout },
-  { ...page, path: otherPaths.afterProvider, handle: afterProvider },
+  ...methodsOfPages(pageTable, asksForItself).map((method) => ({ ...page, ...method })),
 ];
 
 /**

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { watchTenantIssuers } from '@tessera/directory-client';
 import { createPlaces } from '@tessera/outbound';
@@ -7,7 +8,7 @@ import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { collidesWithServedPath, sentJwk, signingAlgorithmNames } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
-import { antiForgery } from './http/anti-forgery.ts';
+import { loadTemplates } from '@tessera/pages';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
 import { createDeliveryModes } from './issuer/delivery-modes.ts';
@@ -17,7 +18,6 @@ import { createRelatedOrigins } from './issuer/related-origins.ts';
 import { createIssuerRouter } from './issuer/issuer-router.ts';
 import { loadLanguages } from '@tessera/languages';
 import { createTenantLooks } from './pages/looks/tenant-looks.ts';
-import { loadTemplates } from './pages/looks/templates.ts';
 import { boundedPeers } from './server/bounded-calls.ts';
 import { createServer, type ServerOptions } from './server/http-server.ts';
 
@@ -32,6 +32,9 @@ export interface GatewayService extends BuiltService {
 }
 
 export type GatewayOptions = ServerOptions;
+
+/** The templates of the pages. */
+const views = fileURLToPath(new URL('../views/', import.meta.url));
 
 /** Deadline for fetching the keys and modes that discovery documents contain, and the looks of pages. */
 const documentTimeoutMs = 1_000;
@@ -88,7 +91,7 @@ export function buildGateway(
     }),
     places: createPlaces(clock),
     limiter: createLimiter({ redis, clock, log, prefix: 'gateway' }),
-    templates: loadTemplates(),
+    templates: loadTemplates(views),
     languages: loadLanguages(config.TESSERA_MESSAGES_DIR),
     looks: createTenantLooks({
       fetch: async (tenantId) =>
@@ -96,7 +99,6 @@ export function buildGateway(
       clock,
       log,
     }),
-    antiForgery,
   };
   const app = createServer(gateway, options);
   app.addHook('onReady', () => issuers.reload());

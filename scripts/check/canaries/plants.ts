@@ -65,6 +65,7 @@ const boundaries: readonly Plant[] = [
   imports('libs/audit/src/canary-room.ts', '@tessera/process'),
   imports('libs/delivery/src/canary-room.ts', '@tessera/stores'),
   imports('libs/languages/src/canary-room.ts', '@tessera/kit'),
+  imports('libs/pages/src/canary-room.ts', '@tessera/rpc'),
   imports('libs/outbound/src/canary-room.ts', '@tessera/telemetry'),
   imports('libs/process/src/canary-service.ts', '@tessera/keys'),
   imports('libs/test-kit/src/canary-service.ts', '@tessera/keys'),

@@ -1,5 +1,5 @@
 import { rootCall } from '@tessera/rpc';
-import { parseForm } from '../http/parameters.ts';
+import { parseForm } from '@tessera/pages';
 import { decisionOf } from '../pages/approve/decision.ts';
 import type { Endpoint } from './endpoint.ts';
 

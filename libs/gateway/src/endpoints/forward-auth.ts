@@ -10,8 +10,8 @@ import {
   routeDemand,
 } from '@tessera/oauth';
 import { TokenKind } from '@tessera/proto-gen/token';
+import { readQuery } from '@tessera/pages';
 import type { Gateway } from '../gateway.ts';
-import { readQuery } from '../http/query.ts';
 
 /**
  * `GET /auth/verify` answers a proxy (nginx `auth_request`, Traefik `forwardAuth`, Caddy `forward_auth`) whether the

@@ -1,10 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import { rootCall } from '@tessera/rpc';
+import { count, readForm } from '@tessera/pages';
 import { requestParameters } from '../dialects/request-parameters.ts';
 import { standard } from '../dialects/standard.ts';
-import { count } from '../http/body.ts';
-import { readForm } from '../pages/form.ts';
 import { confirmLogout } from '../pages/logout/logout-page.ts';
 import type { PageContext, PageHandler } from '../pages/page-context.ts';
 import { requiredCredentials } from './sent-credentials.ts';

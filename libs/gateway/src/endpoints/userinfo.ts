@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { bearerChallenge, bearerToken, lacksIdentityScope, OAuthError, triesBearer } from '@tessera/oauth';
+import { mediaType } from '@tessera/pages';
 import type { Gateway } from '../gateway.ts';
-import { mediaType, readBody } from '../http/body.ts';
+import { readBody } from '../http/body.ts';
 
 /**
  * `GET` and `POST /userinfo` (OIDC Core §5.3): the token comes in the Authorization header, or in the form body of a

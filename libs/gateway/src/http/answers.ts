@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OAuthError } from '@tessera/oauth';
+import { mediaType } from '@tessera/pages';
 import { dialectOf } from '../dialects/dialects.ts';
-import { mediaType } from './body.ts';
 import { errorHeaders, publicCode } from './error-answers.ts';
 
 /** Sends a text that is JSON already. */

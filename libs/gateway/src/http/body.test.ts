@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { mediaType, readBody, type MediaType } from './body.ts';
+import { mediaType, type MediaType } from '@tessera/pages';
+import { readBody } from './body.ts';
 
 const both: readonly MediaType[] = ['json', 'form'];
 

@@ -4,7 +4,7 @@ import type { InjectOptions } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/telemetry';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
-import { antiForgery } from './anti-forgery.ts';
+import { antiForgery } from '@tessera/pages';
 import { purpose } from '../pages/form.ts';
 import { openGateway, type Behaviours, type TestGateway } from '../testing/fake-services.ts';
 

@@ -5,15 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { loadLanguages } from '@tessera/languages';
 import { launchChromium, runsEverything } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pageTemplates, samplePage } from '../testing/sample-pages.ts';
-import { styleSheet } from './looks/style-sheet.ts';
-import { loadTemplates } from './looks/templates.ts';
+import { styleSheet } from '@tessera/pages';
+import { pageTemplates, samplePage, templates } from '../testing/sample-pages.ts';
 
 type Browser = Awaited<ReturnType<typeof launchChromium>>;
 type Page = Awaited<ReturnType<Browser['newPage']>>;
 
 const origin = 'https://pages.example';
-const templates = loadTemplates();
 const languages = loadLanguages();
 const schemes = ['light', 'dark'] as const;
 const tags = ['en', 'de', 'ar'] as const;

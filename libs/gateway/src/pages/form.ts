@@ -1,26 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { readBody } from '../http/body.ts';
+import { checkSentForm, formFields, type Field } from '@tessera/pages';
 import { readCookie } from '../http/cookies.ts';
-import type { Gateway } from '../gateway.ts';
+import type { PageContext } from './page-context.ts';
+import { requireBrowserId } from './signed-in-person.ts';
 
-/** Name of the anti-forgery field of every form. */
-export const antiForgeryField = 'csrf';
-
-/** The fields of a form sent by a page. Throws `unsupported_media_type` for every other content type. */
-export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
-  return readBody(request, ['form']).parameters;
-}
-
-/** Longest text of a request that a page shows again: the longest name of a person. */
-export const longestShown = 512;
-
-/**
- * A parameter that the page shows again; '' if it is absent or too long to be valid, so that no request makes a large
- * page.
- */
-export function shownParameter(parameters: ReadonlyMap<string, string>, name: string): string {
-  const value = parameters.get(name) ?? '';
-  return value.length > longestShown ? '' : value;
+/** The hidden fields of a form for `purpose`, beginning with the anti-forgery field. */
+export function fieldsOfForm(context: PageContext, purpose: string, others: readonly Field[] = []): Field[] {
+  return formFields(requireBrowserId(context), purpose, others);
 }
 
 /** Throws `access_denied` unless the form is this browser's own, made for `purpose`. */
@@ -29,17 +15,9 @@ export function checkForm(
   request: FastifyRequest,
   form: ReadonlyMap<string, string>,
   purpose: string,
-  { antiForgery }: Pick<Gateway, 'antiForgery'>,
 ): void {
-  const fetchSite = request.headers['sec-fetch-site'];
-  antiForgery.check({
-    browserId: readCookie(app, request, 'browser'),
-    purpose,
-    token: form.get(antiForgeryField) ?? '',
-    issuer: request.incoming.issuer(),
-    origin: request.headers.origin,
-    fetchSite: Array.isArray(fetchSite) ? fetchSite.join(',') : fetchSite,
-  });
+  const browserId = readCookie(app, request, 'browser');
+  checkSentForm(request, form, { browserId, purpose, issuer: request.incoming.issuer() });
 }
 
 /** Purposes of forms: the anti-forgery field of one form is not valid in another. */

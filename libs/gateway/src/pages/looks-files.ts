@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
+import { readQuery } from '@tessera/pages';
 import type { Gateway } from '../gateway.ts';
-import { readQuery } from '../http/query.ts';
 import { servesTenant } from './signed-in-person.ts';
 import type { Looks } from './looks/tenant-looks.ts';
 

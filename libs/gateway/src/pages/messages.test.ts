@@ -28,8 +28,9 @@ const withoutErrors = (text: string) =>
     .replaceAll(/new OAuthError\(\s*'(?:server_error|invalid_request)',[\s\S]*?\)/g, '')
     .replaceAll(/new Error\([^)]*\)/g, '');
 
-const sources = read('src/pages/**/*.ts').filter((_text, index) => {
-  const file = globSync('src/pages/**/*.ts', { cwd: root })[index] ?? '';
+const code = 'src/{pages/**/*,page-table}.ts';
+const sources = read(code).filter((_text, index) => {
+  const file = globSync(code, { cwd: root })[index] ?? '';
   return !/\.test\.ts$|developer-hint/.test(file);
 });
 
@@ -53,7 +54,10 @@ describe('the messages of the pages', () => {
   it('have every sentence of the templates and of the code', () => {
     const letters = read('../people/src/*/*letters.ts');
     expect(letters.length).toBeGreaterThan(0);
-    const sentences = sentencesOf(read('views/**/*.eta'), [...sources, ...letters]);
+    const sentences = sentencesOf(
+      [...read('views/**/*.eta'), ...read('../pages/views/*.eta')],
+      [...sources, ...letters],
+    );
     expect(sentences.length).toBeGreaterThan(80);
     expect(sentences.filter((sentence) => !known.includes(sentence))).toEqual([]);
   });

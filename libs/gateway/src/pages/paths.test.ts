@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testRuntime } from '@tessera/test-kit';
+import { antiForgery } from '@tessera/pages';
 import { openGateway } from '../testing/fake-services.ts';
-import { antiForgery } from '../http/anti-forgery.ts';
 import { purpose } from './form.ts';
 
 const browserId = `tb_${'b'.repeat(43)}`;

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { PageContext } from './page-context.ts';
-import { sendPage } from './page.ts';
+import { sendPage } from './send-page.ts';
 
 /** A form that asks for the tenant to sign in at, where no client names it. */
 export interface TenantForm {

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { endpointPaths, OAuthError, otherPaths, temporarilyUnavailable } from '@tessera/oauth';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { antiForgery } from '../http/anti-forgery.ts';
+import { antiForgery } from '@tessera/pages';
 import { purpose } from './form.ts';
 import { routes } from '../routes.ts';
 import { browserId, cookie, openForAda } from '../testing/ada-browser.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
+import { rawQuery } from '@tessera/pages';
 import type { Gateway } from '../gateway.ts';
-import { rawQuery } from '../http/query.ts';
 import { browserContext } from './browser-context.ts';
 import { servesTenant } from './signed-in-person.ts';
 

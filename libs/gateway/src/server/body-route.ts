@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
+import { count, mediaType, type MediaType, rawQuery } from '@tessera/pages';
 import type { Dialect } from '../dialects/dialect.ts';
 import { dialectOf } from '../dialects/dialects.ts';
 import { withSpelling } from '../dialects/other-spelling.ts';
@@ -7,8 +8,7 @@ import { requestParameters } from '../dialects/request-parameters.ts';
 import type { Gateway } from '../gateway.ts';
 import { methodsFor, type BodyRoute } from '../routes.ts';
 import { sendJson } from '../http/answers.ts';
-import { count, mediaType, readBody, type MediaType } from '../http/body.ts';
-import { rawQuery } from '../http/query.ts';
+import { readBody } from '../http/body.ts';
 
 const mediaTypeOf: Readonly<Record<Dialect['name'], MediaType>> = { contract: 'json', standard: 'form' };
 

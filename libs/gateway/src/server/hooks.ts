@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { traceFieldsOf, type Logger } from '@tessera/telemetry';
 import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { count } from '../http/body.ts';
+import { count } from '@tessera/pages';
 import type { Gateway } from '../gateway.ts';
 import { commonHeaders, crossOriginHeaders } from '../http/headers.ts';
 import { isLogged } from './access-log.ts';

@@ -5,8 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { withoutSchemas } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
-import { longestHead } from '../http/longest-head.ts';
-import { bodyLimit } from '../http/body.ts';
+import { bodyLimit, longestHead, wantsHtml } from '@tessera/pages';
 import { sendError, sendJson } from '../http/answers.ts';
 import { answerBody } from './body-route.ts';
 import { contract } from '../dialects/contract.ts';
@@ -16,7 +15,7 @@ import { chooseRequestId, urlBelowIssuer, type IncomingRules } from '../http/inc
 import { addKeycloakAnswers } from './keycloak-answers.ts';
 import { addLooksFiles } from '../pages/looks-files.ts';
 import { boundConnections, usualBounds, type ConnectionBounds } from './bounded-connections.ts';
-import { sendPageError, wantsHtml } from '../pages/page.ts';
+import { sendPageError } from '../pages/send-page.ts';
 import { prepareRequests, type Patience } from './hooks.ts';
 import { watchEventLoopLoad } from './event-loop-load.ts';
 import { refuseOverload } from './load-shedding.ts';
@@ -172,7 +171,7 @@ function addPages(app: FastifyInstance, gateway: Gateway, failures: FailureLog):
       pages.route({
         method: route.method,
         url: route.path,
-        handler: (request, reply) => route.handle({ app: pages, request, reply, gateway }),
+        handler: (request, reply) => route.handle({ app: pages, request, reply, gateway, row: route.row }),
       });
     }
   });

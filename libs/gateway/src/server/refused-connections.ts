@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { contract } from '../dialects/contract.ts';
 import type { Gateway } from '../gateway.ts';
-import { headersOfPage } from '../http/headers.ts';
+import { headersOfPage } from '@tessera/pages';
 import type { EventLoopLoad } from './event-loop-load.ts';
 
 /** What Node says of bytes that it could not read as a request. */

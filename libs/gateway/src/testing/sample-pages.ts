@@ -2,14 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { renderSVG } from 'uqr';
+import { loadTemplates } from '@tessera/pages';
 
 const views = fileURLToPath(new URL('../../views/', import.meta.url));
 
-/** The templates that are pages. */
+/** The templates of the pages. */
+export const templates = loadTemplates(views);
+
+/** Those that are pages. */
 export const pageTemplates: readonly string[] = readdirSync(views)
   .filter(
     (file) =>
-      file.endsWith('.eta') && readFileSync(join(views, file), 'utf8').startsWith("<% layout('./layout')"),
+      file.endsWith('.eta') && readFileSync(join(views, file), 'utf8').startsWith("<% layout('kit/layout')"),
   )
   .map((file) => file.slice(0, -'.eta'.length))
   .toSorted();
@@ -165,7 +169,7 @@ const samples: Readonly<Record<string, Sample>> = {
     title: 'Back to the application',
     message: 'You will be sent back to the application.',
     // It stays, so that it can be looked at.
-    data: { formPostScript: '/assets/none.js' },
+    data: { asset: (file: string) => (file === 'form-post.js' ? '/assets/none.js' : `/assets/${file}`) },
   },
   mail_code: {
     title: 'Check your email',

@@ -3,8 +3,8 @@ import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { Code, ConnectError, timestampFromMs } from '@tessera/rpc';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { describe, expect, it } from 'vitest';
+import { antiForgery } from '@tessera/pages';
 import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
-import { antiForgery } from '../../http/anti-forgery.ts';
 import { purpose } from '../form.ts';
 
 const browserId = `tb_${'a'.repeat(43)}`;

@@ -2,15 +2,15 @@ import type { FastifyReply } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
 import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
 import { rootCall } from '@tessera/rpc';
+import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
 import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
-import { readQuery } from '../../http/query.ts';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
-import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
-import type { PageContext, PageHandler } from '../page-context.ts';
-import { sendPage } from '../page.ts';
-import { accountPath, redirectToPage } from '../paths.ts';
-import { personName, requireBrowserId, signedInPerson } from '../signed-in-person.ts';
+import { checkForm, fieldsOfForm, purpose } from '../form.ts';
+import type { GatewayPage, PageContext, PageHandler } from '../page-context.ts';
+import { sendPage } from '../send-page.ts';
+import { accountPath } from '../paths.ts';
+import { personName, signedInPerson } from '../signed-in-person.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { signInToPage } from '../sign-in/sign-in-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn } from '../sign-in/sign-in.ts';
@@ -42,7 +42,7 @@ const sections: readonly AccountSection[] = [
  * `GET /account`: what a person sees and changes of themselves. They sign in first, at the tenant that the address or
  * they name.
  */
-export const showAccount: PageHandler = async (context) => {
+const load: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(readQuery(request), 'tenant');
   const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
@@ -68,14 +68,14 @@ export const showAccount: PageHandler = async (context) => {
 };
 
 /** `POST /account`: signs in, or makes a change. */
-export const submitAccount: PageHandler = async (context) => {
-  const { app, request, gateway } = context;
+const act: PageHandler = async (context) => {
+  const { app, request } = context;
   const form = readForm(request);
   if (pageOfForm(form) !== undefined) {
     const tenantId = shownParameter(form, 'tenant');
     const visit = visitOf(shownParameter(form, 'visit'));
     const place = signInFor(tenantId, visit);
-    checkForm(app, request, form, place.purpose, gateway);
+    checkForm(app, request, form, place.purpose);
     const answer = await continueSignIn(context, place, form);
     if (answer !== 'signed_in') return answer;
     return back(context, visit === 'change' ? 'confirmed' : undefined, tenantId);
@@ -85,7 +85,7 @@ export const submitAccount: PageHandler = async (context) => {
   if (person === undefined) return back(context);
   const { session } = person;
   const [name, target] = [shownParameter(form, 'change'), shownParameter(form, 'target')];
-  checkForm(app, request, form, purpose.changeAccount(session.userId, name, target), gateway);
+  checkForm(app, request, form, purpose.changeAccount(session.userId, name, target));
   const changes = new Map(sections.flatMap((section) => Object.entries(section.changes)));
   const change = changes.get(name);
   if (change === undefined) throw new OAuthError('invalid_request', 'There is no such change.');
@@ -99,6 +99,8 @@ export const submitAccount: PageHandler = async (context) => {
     return context.reply.header('cache-control', 'no-store').redirect(result.location, 303);
   return sendSignIn(context, signInFor(session.tenantId, result.visit), person);
 };
+
+export const accountPage: GatewayPage = { load, act };
 
 /** Lifetime in seconds of the cookie with the result for the next page. */
 const resultSeconds = 60;
@@ -166,7 +168,7 @@ function signInFor(tenantId: string, visit: keyof typeof visits = 'see') {
 }
 
 async function sendAccount(context: PageContext, { tenantId, userId }: Session): Promise<FastifyReply> {
-  const { app, request, reply, gateway } = context;
+  const { app, request, reply, gateway, row } = context;
   const { account } = await gateway.peers.account.getAccount(
     { browser: browserContext(app, request) },
     rootCall(request.incoming.requestId),
@@ -175,24 +177,22 @@ async function sendAccount(context: PageContext, { tenantId, userId }: Session):
   // It ended since it was looked at.
   if (account === undefined || session === undefined)
     return sendSignIn(context, signInFor(tenantId), undefined);
-  const browserId = requireBrowserId(context);
-  const token = (of: string) => ({ name: antiForgeryField, value: gateway.antiForgery.token(browserId, of) });
   const view: AccountView = {
     context,
     account,
     session,
-    fieldsOf: (change, target = '') => [
-      token(purpose.changeAccount(userId, change, target)),
-      { name: 'change', value: change },
-      { name: 'target', value: target },
-    ],
+    fieldsOf: (change, target = '') =>
+      fieldsOfForm(context, purpose.changeAccount(userId, change, target), [
+        { name: 'change', value: change },
+        { name: 'target', value: target },
+      ]),
   };
   const shown = await Promise.all(sections.map(async ({ name, show }) => [name, await show(view)] as const));
   const result = readCookie(app, request, 'accountResult');
   if (result !== '') dropCookie(request, reply, 'accountResult');
   return sendPage(request, reply, gateway, {
     template: 'account',
-    title: 'Your account',
+    title: row.title,
     message: 'This is your account.',
     // A form of it leads to a provider.
     formTarget: account.providers.length > 0 ? 'client' : 'own',
@@ -202,12 +202,11 @@ async function sendAccount(context: PageContext, { tenantId, userId }: Session):
       ...Object.fromEntries(shown),
       passwordPath: otherPaths.password,
       person: { name: personName(session), tenantId },
-      signOut: [
-        token(purpose.signOut),
+      signOut: fieldsOfForm(context, purpose.signOut, [
         { name: 'going', value: 'account' },
         { name: 'tenant', value: tenantId },
         ...(account.providers.length > 0 ? [{ name: 'signs_out', value: 'provider' }] : []),
-      ],
+      ]),
     },
   });
 }

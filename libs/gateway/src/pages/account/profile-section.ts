@@ -1,8 +1,7 @@
 import { AccountProblem } from '@tessera/proto-gen/account';
 import { rootCall } from '@tessera/rpc';
+import { languageOf, shownParameter } from '@tessera/pages';
 import { browserContext } from '../browser-context.ts';
-import { shownParameter } from '../form.ts';
-import { languageOf } from '../page.ts';
 import { resultOf, type AccountSection } from './account-section.ts';
 
 /** Name and addresses of a person. A record that a file declares is changed there alone. */
@@ -36,7 +35,7 @@ export const profileSection: AccountSection = {
     async change_email({ app, request, gateway }, { form }) {
       const email = shownParameter(form, 'email');
       const { problem } = await gateway.peers.account.changeEmail(
-        { browser: browserContext(app, request), email, language: languageOf(request, gateway) },
+        { browser: browserContext(app, request), email, language: languageOf(request, gateway.languages) },
         rootCall(request.incoming.requestId),
       );
       if (problem === AccountProblem.SIGN_IN_AGAIN) return { visit: 'change' };

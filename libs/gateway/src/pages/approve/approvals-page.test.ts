@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
-import { antiForgery } from '../../http/anti-forgery.ts';
+import { antiForgery } from '@tessera/pages';
 import { browserId, cookie, now, openForAda, session } from '../../testing/ada-browser.ts';
 import type { Behaviours } from '../../testing/fake-services.ts';
 import { purpose } from '../form.ts';

@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
-import { readQuery } from '../../http/query.ts';
+import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
-import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
-import type { PageHandler, PageContext } from '../page-context.ts';
-import { sendPage } from '../page.ts';
-import { approvalsPath, redirectToPage } from '../paths.ts';
-import { personName, requireBrowserId, signedInPerson } from '../signed-in-person.ts';
+import { checkForm, fieldsOfForm, purpose } from '../form.ts';
+import type { GatewayPage, PageHandler, PageContext } from '../page-context.ts';
+import { sendPage } from '../send-page.ts';
+import { approvalsPath } from '../paths.ts';
+import { personName, signedInPerson } from '../signed-in-person.ts';
 import { describeRequest } from './request-description.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { signInToPage } from '../sign-in/sign-in-place.ts';
@@ -19,7 +19,7 @@ import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
  * `GET /approvals`: the pending backchannel requests of the signed-in person (CIBA Core §7.1). No client leads here, so
  * a person who is not signed in names the tenant: by the link they received, or on the page.
  */
-export const showApprovals: PageHandler = async (context) => {
+const load: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(readQuery(request), 'tenant');
   const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
@@ -47,12 +47,12 @@ export const showApprovals: PageHandler = async (context) => {
 };
 
 /** `POST /approvals`: signs in, or decides one request. */
-export const submitApprovals: PageHandler = async (context) => {
+const act: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
   if (pageOfForm(form) !== undefined) {
     const tenantId = shownParameter(form, 'tenant');
-    checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
+    checkForm(app, request, form, purpose.signInTo(tenantId));
     const place = signInFor(tenantId, shownParameter(form, 'client_id'));
     const answer = await continueSignIn(context, place, form);
     return answer === 'signed_in' ? redirect(context) : answer;
@@ -66,6 +66,8 @@ export const submitApprovals: PageHandler = async (context) => {
   );
   return answer === 'decided' ? redirect(context) : answer;
 };
+
+export const approvalsPage: GatewayPage = { load, act };
 
 /** Goes on after a sign-in at a provider. */
 export function resumeApprovals(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {
@@ -104,29 +106,26 @@ async function sendList(
   session: Session,
   outcome: Outcome | undefined,
 ): Promise<FastifyReply> {
-  const { request, reply, gateway } = context;
+  const { request, reply, gateway, row } = context;
   const { tenantId, userId } = session;
   const waiting = await gateway.peers.backchannel.listBackchannelAuthentications(
     { tenantId, userId },
     rootCall(request.incoming.requestId),
   );
-  const browserId = requireBrowserId(context);
-  const token = (of: string) => gateway.antiForgery.token(browserId, of);
   const described = await Promise.all(waiting.requests.map((pending) => describeRequest(context, pending)));
   const requests = described.map(({ description }) => ({
     ...description,
-    fields: [
-      { name: antiForgeryField, value: token(purpose.decide(description.requestId)) },
+    fields: fieldsOfForm(context, purpose.decide(description.requestId), [
       { name: 'request', value: description.requestId },
       { name: 'client_id', value: description.clientId },
-    ],
+    ]),
   }));
   return sendPage(request, reply, gateway, {
     template: 'approvals',
-    title: 'Approvals',
+    title: row.title,
     message: gateway.languages.of('en').t(waitingRequests, { count: requests.length }),
 
-    formTarget: 'own',
+    formTarget: row.formTarget,
     script: true,
     tenant: { id: tenantId, name: described[0]?.tenantName ?? '' },
     data: {
@@ -134,11 +133,10 @@ async function sendList(
       summary: waitingRequests,
       notice: outcome && notices[outcome],
       person: { name: personName(session), tenantId },
-      signOut: [
-        { name: antiForgeryField, value: token(purpose.signOut) },
+      signOut: fieldsOfForm(context, purpose.signOut, [
         { name: 'going', value: 'approvals' },
         { name: 'tenant', value: tenantId },
-      ],
+      ]),
     },
   });
 }

@@ -4,8 +4,9 @@ import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import type { Authentication } from '@tessera/proto-gen/oauth';
+import { shownParameter } from '@tessera/pages';
 import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
-import { checkForm, purpose, shownParameter } from '../form.ts';
+import { checkForm, purpose } from '../form.ts';
 import type { PageContext } from '../page-context.ts';
 import type { Person } from '../signed-in-person.ts';
 import type { PlaceOfPage } from '../sign-in/sign-in-place.ts';
@@ -41,9 +42,9 @@ export async function decideFromForm(
   signInFor: (clientId: string) => PlaceOfPage,
   decide: (call: DecisionCall, options: CallOptions) => Promise<unknown>,
 ): Promise<'decided' | FastifyReply> {
-  const { app, request, reply, gateway } = context;
+  const { app, request, reply } = context;
   const requestId = form.get('request') ?? '';
-  checkForm(app, request, form, purpose.decide(requestId), gateway);
+  checkForm(app, request, form, purpose.decide(requestId));
   const decision = decisionOf(form.get('decision'));
   const { tenantId, userId, sessionId, authentication } = person.session;
   const { ipAddress } = request.incoming;

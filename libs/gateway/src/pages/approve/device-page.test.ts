@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
-import { antiForgery } from '../../http/anti-forgery.ts';
+import { antiForgery } from '@tessera/pages';
 import { browserId, cookie, now, openForAda, session } from '../../testing/ada-browser.ts';
 import { passwordStep, type Behaviours } from '../../testing/fake-services.ts';
 import { purpose } from '../form.ts';

@@ -3,13 +3,13 @@ import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import type { PendingRequest } from '@tessera/proto-gen/device';
-import { readQuery } from '../../http/query.ts';
+import { antiForgery, readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 
-import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
-import type { PageHandler, PageContext } from '../page-context.ts';
-import { sendPage, sendPageError } from '../page.ts';
-import { devicePath, redirectToPage } from '../paths.ts';
+import { checkForm, fieldsOfForm, purpose } from '../form.ts';
+import type { GatewayPage, PageHandler, PageContext } from '../page-context.ts';
+import { sendPage, sendPageError } from '../send-page.ts';
+import { devicePath } from '../paths.ts';
 import {
   personName,
   requireBrowserId,
@@ -29,13 +29,12 @@ import { isTenantId, sendTenantForm, tenantProblem } from '../tenant-form.ts';
  * once this browser sent that form, which the form's `proof` shows. After too many wrong codes a person who is not
  * signed in first names the tenant and signs in.
  */
-export const showDevice: PageHandler = async (context) => {
+const load: PageHandler = async (context) => {
   const query = readQuery(context.request);
   const userCode = shownParameter(query, 'user_code');
   const outcome = takeOutcome(context);
   if (userCode === '' && outcome !== undefined) return sendOutcome(context, outcome);
   const browserId = requireBrowserId(context);
-  const { antiForgery } = context.gateway;
   if (
     userCode === '' ||
     !antiForgery.proves(browserId, purpose.openCode(userCode), query.get('proof') ?? '')
@@ -55,26 +54,28 @@ export const showDevice: PageHandler = async (context) => {
 };
 
 /** `POST /device`: the forms of these pages, each recognized by the field that only it has. */
-export const submitDevice: PageHandler = async (context) => {
-  const { app, request, gateway } = context;
+const act: PageHandler = async (context) => {
+  const { app, request } = context;
   const form = readForm(request);
   const userCode = shownParameter(form, 'user_code');
   if (form.has('decision')) return decide(context, form, userCode);
   if (pageOfForm(form) !== undefined) return signIn(context, form, userCode);
-  checkForm(app, request, form, purpose.enterCode, gateway);
+  checkForm(app, request, form, purpose.enterCode);
   if (userCode.trim() === '') {
     return sendEntry(context, { userCode: '', error: new OAuthError('invalid_request', 'Enter the code.') });
   }
   return openCode(context, userCode);
 };
 
+export const devicePage: GatewayPage = { load, act };
+
 async function signIn(
   context: PageContext,
   form: ReadonlyMap<string, string>,
   userCode: string,
 ): Promise<FastifyReply> {
-  const { app, request, gateway } = context;
-  checkForm(app, request, form, purpose.signInTo(userCode), gateway);
+  const { app, request } = context;
+  checkForm(app, request, form, purpose.signInTo(userCode));
   return answering(context, userCode, async () => {
     const tenantId = (await tenantOf(context, userCode)) ?? shownParameter(form, 'tenant');
     if (!isTenantId(tenantId)) return openCode(context, userCode);
@@ -149,7 +150,7 @@ function openCode(context: PageContext, userCode: string): FastifyReply {
 }
 
 function proofOf(context: PageContext, userCode: string): string {
-  return context.gateway.antiForgery.token(requireBrowserId(context), purpose.openCode(userCode));
+  return antiForgery.token(requireBrowserId(context), purpose.openCode(userCode));
 }
 
 /** Answers with the form again when the code is not valid or too many were tried. */
@@ -204,19 +205,18 @@ function sendEntry(
   context: PageContext,
   shown: { readonly userCode: string; readonly error?: OAuthError; readonly person?: Person | undefined },
 ): FastifyReply {
-  const { request, reply, gateway } = context;
+  const { request, reply, gateway, row } = context;
   const { userCode, error, person } = shown;
-  const browserId = requireBrowserId(context);
   const page = {
     template: 'device',
-    title: 'Connect a device',
+    title: row.title,
     message: error?.message ?? 'Enter the code shown on your device.',
-    formTarget: 'own',
+    formTarget: row.formTarget,
     data: {
       userCode,
       problem: error?.message,
       person: person && { name: personName(person.session), tenantId: person.session.tenantId },
-      fields: [{ name: antiForgeryField, value: gateway.antiForgery.token(browserId, purpose.enterCode) }],
+      fields: fieldsOfForm(context, purpose.enterCode),
       signOut: signOutFields(context, userCode),
     },
   } as const;
@@ -226,12 +226,10 @@ function sendEntry(
 }
 
 function signOutFields(context: PageContext, userCode: string) {
-  const token = context.gateway.antiForgery.token(requireBrowserId(context), purpose.signOut);
-  return [
-    { name: antiForgeryField, value: token },
+  return fieldsOfForm(context, purpose.signOut, [
     { name: 'going', value: 'device' },
     { name: 'user_code', value: userCode },
-  ];
+  ]);
 }
 
 async function sendConfirmation(
@@ -242,7 +240,6 @@ async function sendConfirmation(
   const { request, reply, gateway } = context;
   const pending = await find(context, userCode, person);
   const { description, tenantName } = await describeRequest(context, pending);
-  const token = gateway.antiForgery.token(requireBrowserId(context), purpose.decide(description.requestId));
   return sendPage(request, reply, gateway, {
     template: 'device-confirm',
     title: 'Connect this device?',
@@ -253,12 +250,11 @@ async function sendConfirmation(
       request: description,
       userCode: displayed(userCode),
       person: { name: personName(person.session) },
-      fields: [
-        { name: antiForgeryField, value: token },
+      fields: fieldsOfForm(context, purpose.decide(description.requestId), [
         { name: 'request', value: description.requestId },
         { name: 'client_id', value: description.clientId },
         { name: 'user_code', value: userCode },
-      ],
+      ]),
       signOut: signOutFields(context, userCode),
     },
   });

@@ -2,19 +2,18 @@ import type { FastifyReply } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
-import { readQuery } from '../../http/query.ts';
-import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
-import type { PageContext, PageHandler } from '../page-context.ts';
-import { sendPage, sendPageError } from '../page.ts';
-import { redirectToPage } from '../paths.ts';
-import { requireBrowserId, signedInAt, signedInPerson } from '../signed-in-person.ts';
+import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
+import { checkForm, fieldsOfForm, purpose } from '../form.ts';
+import type { GatewayPage, PageContext, PageHandler } from '../page-context.ts';
+import { sendPage, sendPageError } from '../send-page.ts';
+import { signedInAt, signedInPerson } from '../signed-in-person.ts';
 
 /**
  * `GET /email/link`: asks whether an address is that of the person who is signed in. Whoever was mailed a link for the
  * account of somebody else cannot confirm it, so that nobody gets an address verified that is not theirs. Looking at it
  * changes nothing.
  */
-export const showEmailLink: PageHandler = async (context) => {
+const load: PageHandler = async (context) => {
   const { request, gateway } = context;
   const query = readQuery(request);
   if (query.has('confirmed')) return sendDone(context);
@@ -28,14 +27,14 @@ export const showEmailLink: PageHandler = async (context) => {
 };
 
 /** `POST /email/link`: confirms the address, once. */
-export const confirmEmail: PageHandler = async (context) => {
+const act: PageHandler = async (context) => {
   const { app, request, reply, gateway } = context;
   const form = readForm(request);
   const link = shownParameter(form, 'link');
   const person = await signedInPerson(context);
   if (person === undefined) return sendGone(context);
   const { session } = person;
-  checkForm(app, request, form, purpose.confirmEmail(session.userId, link), gateway);
+  checkForm(app, request, form, purpose.confirmEmail(session.userId, link));
   const { ipAddress, requestId } = request.incoming;
   const confirmed = await unlessGone(
     gateway.peers.directory.confirmEmail(
@@ -46,6 +45,8 @@ export const confirmEmail: PageHandler = async (context) => {
   if (confirmed === undefined) return sendGone(context);
   return redirectToPage(reply, `${otherPaths.emailLink}?confirmed=1`);
 };
+
+export const emailLinkPage: GatewayPage = { load, act };
 
 const linkOf = ({ tenantId, userId }: Session, link: string) => ({ tenantId, userId, link });
 
@@ -66,22 +67,18 @@ function sendForm(
   link: string,
   email: string,
 ): FastifyReply {
-  const { request, reply, gateway } = context;
-  const token = gateway.antiForgery.token(requireBrowserId(context), purpose.confirmEmail(userId, link));
+  const { request, reply, gateway, row } = context;
   return sendPage(request, reply, gateway, {
     template: 'email-link',
-    title: 'Is this your e-mail address?',
+    title: row.title,
     message: 'Confirm the address',
-    formTarget: 'own',
+    formTarget: row.formTarget,
     tenant: { id: tenantId, name: '' },
     data: {
       path: otherPaths.emailLink,
       username,
       email,
-      fields: [
-        { name: antiForgeryField, value: token },
-        { name: 'link', value: link },
-      ],
+      fields: fieldsOfForm(context, purpose.confirmEmail(userId, link), [{ name: 'link', value: link }]),
     },
   });
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Code, ConnectError } from '@tessera/rpc';
 import { testRuntime } from '@tessera/test-kit';
+import { antiForgery } from '@tessera/pages';
 import { openGateway, type Behaviours } from '../../testing/fake-services.ts';
-import { antiForgery } from '../../http/anti-forgery.ts';
 import { purpose } from '../form.ts';
 
 const browserId = `tb_${'a'.repeat(43)}`;

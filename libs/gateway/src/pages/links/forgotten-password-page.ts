@@ -1,14 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
 import { rootCall } from '@tessera/rpc';
-import { readQuery } from '../../http/query.ts';
+import { languageOf, readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { countMailRequest } from '../count-mail-request.ts';
-import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
-import type { PageContext, PageHandler } from '../page-context.ts';
-import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
-import { forgottenPasswordPath, redirectToPage } from '../paths.ts';
-import { requireBrowserId } from '../signed-in-person.ts';
+import { checkForm, fieldsOfForm, purpose } from '../form.ts';
+import type { GatewayPage, PageContext, PageHandler } from '../page-context.ts';
+import { sendPage, sendPageError, type Page } from '../send-page.ts';
+import { forgottenPasswordPath } from '../paths.ts';
 import { isClosed, isRefusal, sendClosed } from './mail-request.ts';
 
 const closed = {
@@ -18,7 +17,7 @@ const closed = {
 };
 
 /** `GET /password/forgot`: asks whose password it is, or says what comes next. */
-export const showForgottenPassword: PageHandler = async (context) => {
+const load: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const query = readQuery(request);
   const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(query, 'tenant');
@@ -40,11 +39,11 @@ export const showForgottenPassword: PageHandler = async (context) => {
 };
 
 /** `POST /password/forgot`: asks for the mail. The answer is the same whether or not there is such an account. */
-export const submitForgottenPassword: PageHandler = async (context) => {
+const act: PageHandler = async (context) => {
   const { app, request, reply, gateway } = context;
   const form = readForm(request);
   const tenantId = shownParameter(form, 'tenant');
-  checkForm(app, request, form, purpose.forgottenPassword(tenantId), gateway);
+  checkForm(app, request, form, purpose.forgottenPassword(tenantId));
   if (await isClosed(context, tenantId, 'recovers')) return sendClosed(context, tenantId, closed);
   const identifier = shownParameter(form, 'identifier');
   if (identifier === '')
@@ -57,7 +56,7 @@ export const submitForgottenPassword: PageHandler = async (context) => {
         tenantId,
         issuerTenantId: tenant?.tenantId ?? '',
         identifier,
-        language: languageOf(request, gateway),
+        language: languageOf(request, gateway.languages),
         ipAddress,
       },
       rootCall(requestId),
@@ -69,22 +68,22 @@ export const submitForgottenPassword: PageHandler = async (context) => {
   return redirectToPage(reply, forgottenPasswordPath({ tenant: tenant ? undefined : tenantId, sent: '1' }));
 };
 
+export const forgottenPasswordPage: GatewayPage = { load, act };
+
 function sendForm(context: PageContext, tenantId: string, problem?: string): FastifyReply {
-  const { request, reply, gateway } = context;
-  const token = gateway.antiForgery.token(requireBrowserId(context), purpose.forgottenPassword(tenantId));
+  const { request, reply, gateway, row } = context;
   const page: Page = {
     template: 'forgotten-password',
-    title: 'Choose a new password',
+    title: row.title,
     message: problem ?? 'Enter your user name, e-mail address or phone number.',
-    formTarget: 'own',
+    formTarget: row.formTarget,
     tenant: { id: tenantId, name: '' },
     data: {
       path: otherPaths.forgottenPassword,
       problem,
-      fields: [
-        { name: antiForgeryField, value: token },
+      fields: fieldsOfForm(context, purpose.forgottenPassword(tenantId), [
         { name: 'tenant', value: tenantId },
-      ],
+      ]),
     },
   };
   return problem === undefined

@@ -2,11 +2,11 @@ import type { FastifyReply } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
 import type { GetPasswordLinkResponse } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
-import { readQuery } from '../../http/query.ts';
-import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
-import type { PageContext, PageHandler } from '../page-context.ts';
-import { sendPage, sendPageError } from '../page.ts';
-import { loginPath, passwordLinkPath, redirectToPage } from '../paths.ts';
+import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
+import { checkForm, purpose } from '../form.ts';
+import type { GatewayPage, PageContext, PageHandler } from '../page-context.ts';
+import { sendPage, sendPageError } from '../send-page.ts';
+import { loginPath, passwordLinkPath } from '../paths.ts';
 import { isTenantId } from '../tenant-form.ts';
 import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
 
@@ -14,7 +14,7 @@ import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } fr
  * `GET /password/link`: the form of a one-time link, or what became of it. Looking at it changes nothing, as mail
  * scanners open links too.
  */
-export const showPasswordLink: PageHandler = async (context) => {
+const load: PageHandler = async (context) => {
   const query = readQuery(context.request);
   const opened = openedBy(query);
   const { link } = opened;
@@ -25,12 +25,12 @@ export const showPasswordLink: PageHandler = async (context) => {
 };
 
 /** `POST /password/link`: sets the password, or enrols a passkey in its place, once. */
-export const submitPasswordLink: PageHandler = async (context) => {
+const act: PageHandler = async (context) => {
   const { app, request, reply, gateway } = context;
   const form = readForm(request);
   const opened = openedBy(form);
   const { link, interaction } = opened;
-  checkForm(app, request, form, purpose.usePasswordLink(link), gateway);
+  checkForm(app, request, form, purpose.usePasswordLink(link));
   const found = await findLink(context, link);
   if (found === undefined) return sendGone(context);
   const passkey = form.get('passkey_created') ?? '';
@@ -52,6 +52,8 @@ export const submitPasswordLink: PageHandler = async (context) => {
   notePasswordSet(context, passkey === '' ? 'password' : 'passkey');
   return redirectToPage(reply, passwordLinkPath(request.incoming.tenant === undefined ? found.tenantId : ''));
 };
+
+export const passwordLinkPage: GatewayPage = { load, act };
 
 /** What a link carries. */
 interface Opened {
@@ -112,7 +114,7 @@ function sendForm(
   problem?: string,
 ): FastifyReply {
   return sendPasswordForm(context, {
-    title: titles[reason] ?? 'Choose a new password',
+    title: titles[reason] ?? context.row.title,
     lead:
       reason !== 'reset'
         ? 'Choose the password for your account at <b>{name}</b>'

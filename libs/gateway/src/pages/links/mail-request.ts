@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { PageContext } from '../page-context.ts';
-import { sendPageError } from '../page.ts';
+import { sendPageError } from '../send-page.ts';
 
 /**
  * Whether nobody is mailed a link there to make an account (`registers`) or to choose a new password (`recovers`); a

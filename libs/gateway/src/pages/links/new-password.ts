@@ -1,10 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError, type otherPaths } from '@tessera/oauth';
 import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
-import { antiForgeryField } from '../form.ts';
+import { fieldsOfForm } from '../form.ts';
 import type { PageContext } from '../page-context.ts';
-import { sendPage, sendPageError, type Page } from '../page.ts';
-import { requireBrowserId } from '../signed-in-person.ts';
+import { sendPage, sendPageError, type Page } from '../send-page.ts';
 import type { PasskeyAsked } from '../sign-in/steps/passkey-pages.ts';
 
 /** A form with which a person chooses a password. */
@@ -31,7 +30,6 @@ export interface PasswordForm {
 export function sendPasswordForm(context: PageContext, form: PasswordForm): FastifyReply {
   const { request, reply, gateway } = context;
   const { title, tenant, purpose, fields, problem, ...data } = form;
-  const token = gateway.antiForgery.token(requireBrowserId(context), purpose);
   const page: Page = {
     template: 'new-password',
     title,
@@ -39,7 +37,7 @@ export function sendPasswordForm(context: PageContext, form: PasswordForm): Fast
     formTarget: 'own',
     tenant,
     script: form.passkey !== undefined,
-    data: { ...data, problem, fields: [{ name: antiForgeryField, value: token }, ...fields] },
+    data: { ...data, problem, fields: fieldsOfForm(context, purpose, fields) },
   };
   return problem === undefined
     ? sendPage(request, reply, gateway, page)

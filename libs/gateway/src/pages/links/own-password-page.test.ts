@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { Code, ConnectError } from '@tessera/rpc';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
+import { antiForgery } from '@tessera/pages';
 import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
-import { antiForgery } from '../../http/anti-forgery.ts';
 import { purpose } from '../form.ts';
 
 const browserId = `tb_${'a'.repeat(43)}`;

@@ -2,13 +2,13 @@ import type { FastifyReply } from 'fastify';
 import { otherPaths } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { rootCall, notUnderstood } from '@tessera/rpc';
-import { readQuery } from '../../http/query.ts';
+import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
-import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
-import type { PageContext, PageHandler } from '../page-context.ts';
-import { sendPage } from '../page.ts';
-import { passwordPath, redirectToPage } from '../paths.ts';
+import { checkForm, purpose } from '../form.ts';
+import type { GatewayPage, PageContext, PageHandler } from '../page-context.ts';
+import { sendPage } from '../send-page.ts';
+import { passwordPath } from '../paths.ts';
 import { giveSession } from '../session.ts';
 import { signedInPerson, type Person } from '../signed-in-person.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
@@ -21,7 +21,7 @@ import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } fr
  * `GET /password`: the form with which people change their passwords. They sign in first, at the tenant that the
  * address or they name.
  */
-export const showOwnPassword: PageHandler = async (context) => {
+const load: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(readQuery(request), 'tenant');
   const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
@@ -46,19 +46,19 @@ export const showOwnPassword: PageHandler = async (context) => {
 };
 
 /** `POST /password`: signs in, or changes the password. */
-export const submitOwnPassword: PageHandler = async (context) => {
+const act: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
   if (pageOfForm(form) !== undefined) {
     const tenantId = shownParameter(form, 'tenant');
-    checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
+    checkForm(app, request, form, purpose.signInTo(tenantId));
     const answer = await continueSignIn(context, signInFor(tenantId), form);
     return answer === 'signed_in' ? back(context) : answer;
   }
   const person = await signedInPerson(context);
   // Signed out meanwhile.
   if (person === undefined) return back(context);
-  checkForm(app, request, form, purpose.changePassword(person.session.userId), gateway);
+  checkForm(app, request, form, purpose.changePassword(person.session.userId));
   const presentPassword = form.get('present_password') ?? '';
   if (presentPassword === '') return sendForm(context, person, 'Enter your present password.');
   const { password: newPassword, problem } = chosenPassword(form);
@@ -83,6 +83,8 @@ export const submitOwnPassword: PageHandler = async (context) => {
   }
 };
 
+export const ownPasswordPage: GatewayPage = { load, act };
+
 /** Goes on after a sign-in at a provider. */
 export function resumeOwnPassword(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {
   return { place: signInFor(shownParameter(fields, 'tenant')), signedIn: () => back(context) };
@@ -105,7 +107,7 @@ function signInFor(tenantId: string) {
 function sendForm(context: PageContext, { session }: Person, problem?: string): FastifyReply {
   const { tenantId, userId, username } = session;
   return sendPasswordForm(context, {
-    title: 'Change your password',
+    title: context.row.title,
     lead: 'For your account at <b>{name}</b>',
     leadName: tenantId,
     tenant: { id: tenantId, name: '' },

@@ -1,14 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
 import { ConnectError, fieldViolations, rootCall } from '@tessera/rpc';
-import { readQuery } from '../../http/query.ts';
+import { languageOf, readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { countMailRequest } from '../count-mail-request.ts';
-import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
-import type { PageContext, PageHandler } from '../page-context.ts';
-import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
-import { loginPath, redirectToPage, registrationPath } from '../paths.ts';
-import { requireBrowserId } from '../signed-in-person.ts';
+import { checkForm, fieldsOfForm, purpose } from '../form.ts';
+import type { GatewayPage, PageContext, PageHandler } from '../page-context.ts';
+import { sendPage, sendPageError, type Page } from '../send-page.ts';
+import { loginPath, registrationPath } from '../paths.ts';
 import { isClosed, isRefusal, sendClosed } from './mail-request.ts';
 
 /** Where a registration leads. */
@@ -19,7 +18,7 @@ interface Place {
 }
 
 /** `GET /register`: asks for an e-mail address, or says what comes next. */
-export const showRegistration: PageHandler = async (context) => {
+const load: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const query = readQuery(request);
   const place = placeOf(context, query);
@@ -44,18 +43,18 @@ export const showRegistration: PageHandler = async (context) => {
 };
 
 /** `POST /register`: asks for the mail. The answer is the same whether or not there is such an account. */
-export const register: PageHandler = async (context) => {
+const act: PageHandler = async (context) => {
   const { app, request, reply, gateway } = context;
   const form = readForm(request);
   const place = placeOf(context, form);
   const { tenantId, interactionId } = place;
-  checkForm(app, request, form, purpose.register(tenantId, interactionId), gateway);
+  checkForm(app, request, form, purpose.register(tenantId, interactionId));
   if (await isClosed(context, tenantId, 'registers')) return sendNoRegistration(context, place);
   const email = shownParameter(form, 'email');
   if (email === '') return sendForm(context, place, 'Enter an e-mail address.');
   await countMailRequest(context);
   const { ipAddress, requestId, tenant } = request.incoming;
-  const language = languageOf(request, gateway);
+  const language = languageOf(request, gateway.languages);
   const asked = {
     tenantId,
     issuerTenantId: tenant?.tenantId ?? '',
@@ -80,6 +79,8 @@ export const register: PageHandler = async (context) => {
   );
 };
 
+export const registrationPage: GatewayPage = { load, act };
+
 function placeOf({ request }: PageContext, given: ReadonlyMap<string, string>): Place {
   return {
     tenantId: request.incoming.tenant?.tenantId ?? shownParameter(given, 'tenant'),
@@ -100,25 +101,20 @@ function problemOf(error: unknown): string | undefined {
 }
 
 function sendForm(context: PageContext, { tenantId, interactionId }: Place, problem?: string): FastifyReply {
-  const { request, reply, gateway } = context;
-  const token = gateway.antiForgery.token(
-    requireBrowserId(context),
-    purpose.register(tenantId, interactionId),
-  );
+  const { request, reply, gateway, row } = context;
   const page: Page = {
     template: 'register',
-    title: 'Create an account',
+    title: row.title,
     message: problem ?? 'Enter an e-mail address.',
-    formTarget: 'own',
+    formTarget: row.formTarget,
     tenant: { id: tenantId, name: '' },
     data: {
       path: otherPaths.registration,
       problem,
-      fields: [
-        { name: antiForgeryField, value: token },
+      fields: fieldsOfForm(context, purpose.register(tenantId, interactionId), [
         { name: 'tenant', value: tenantId },
         { name: 'interaction', value: interactionId },
-      ],
+      ]),
     },
   };
   return problem === undefined

@@ -1,4 +1,5 @@
 import { otherPaths } from '@tessera/oauth';
+import { antiForgery } from '@tessera/pages';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';
 import { purpose } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
@@ -29,7 +30,7 @@ export function returnFromProvider({ app, request, reply, gateway }: PageContext
     remember(location) {
       if (known === '') writeCookie(request, reply, 'browser', browserId);
       const text = Buffer.from(location).toString('base64url');
-      const proof = gateway.antiForgery.token(browserId, purpose.afterProvider(location));
+      const proof = antiForgery.token(browserId, purpose.afterProvider(location));
       // One that is too long for a cookie leads to a page of ours.
       if (text.length <= longestLocation)
         writeCookie(request, reply, 'afterProvider', `${proof}.${text}`, longestAway);
@@ -40,11 +41,11 @@ export function returnFromProvider({ app, request, reply, gateway }: PageContext
 const longestLocation = 3000;
 
 /** Our own page unless this browser was sent to a provider on the way to somewhere else. */
-function rememberedLocation({ app, request, gateway }: PageContext): string {
+function rememberedLocation({ app, request }: PageContext): string {
   const [proof = '', text = ''] = readCookie(app, request, 'afterProvider').split('.');
   const location = Buffer.from(text, 'base64url').toString();
   const browserId = readCookie(app, request, 'browser');
-  return gateway.antiForgery.proves(browserId, purpose.afterProvider(location), proof) ? location : '/login';
+  return antiForgery.proves(browserId, purpose.afterProvider(location), proof) ? location : '/login';
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { testRuntime } from '@tessera/test-kit';
-import { antiForgery } from '../../http/anti-forgery.ts';
+import { antiForgery } from '@tessera/pages';
 import { openGateway, type Behaviours } from '../../testing/fake-services.ts';
 import { purpose } from '../form.ts';
 

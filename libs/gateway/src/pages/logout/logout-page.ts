@@ -1,22 +1,14 @@
 import type { FastifyReply } from 'fastify';
+import { antiForgeryField, readForm, readQuery, redirectToPage, tooLong } from '@tessera/pages';
 import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { rootCall } from '@tessera/rpc';
 import { endpointPaths, OAuthError } from '@tessera/oauth';
-import { dropCookie, newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';
-import { readQuery } from '../../http/query.ts';
-import {
-  accountPath,
-  approvalsPath,
-  devicePath,
-  loginPath,
-  passwordPath,
-  redirectToPage,
-  tooLong,
-} from '../paths.ts';
+import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
+import { accountPath, approvalsPath, devicePath, loginPath, passwordPath } from '../paths.ts';
 import { browserContext } from '../browser-context.ts';
-import { antiForgeryField, checkForm, purpose, readForm } from '../form.ts';
+import { checkForm, fieldsOfForm, purpose } from '../form.ts';
 import type { PageHandler, PageContext } from '../page-context.ts';
-import { sendPage, sendPageError } from '../page.ts';
+import { sendPage, sendPageError } from '../send-page.ts';
 import { noteSessionEnd } from '../session.ts';
 import { returnFromProvider } from './after-provider.ts';
 
@@ -64,14 +56,14 @@ export const logout: PageHandler = async (context) => {
  * posts.
  */
 export const confirmLogout: PageHandler = async (context) => {
-  const { app, request, reply, gateway } = context;
+  const { app, request, reply } = context;
   const form = readForm(request);
   if (!form.has(antiForgeryField)) {
     const sent = parameters.flatMap((name) => (form.has(name) ? [[name, form.get(name) ?? '']] : []));
     const query = sent.length === 0 ? '' : `?${new URLSearchParams(sent).toString()}`;
     return redirectToPage(reply, endpointPaths.endSession + query);
   }
-  checkForm(app, request, form, purpose.signOut, gateway);
+  checkForm(app, request, form, purpose.signOut);
   const onward = onwardPath(form);
   // Who only changes the account stays signed in at the provider, and the forms of most pages may lead nowhere else.
   const returns = onward === undefined || form.get('signs_out') === 'provider';
@@ -192,7 +184,7 @@ async function mustAsk({ app, request, gateway }: PageContext, { hint }: LogoutR
 }
 
 function askToSignOut(context: PageContext, asked: LogoutRequest): FastifyReply {
-  const { request, reply, gateway } = context;
+  const { request, reply, gateway, row } = context;
   const carried = [
     { name: 'client_id', value: asked.clientId },
     { name: 'post_logout_redirect_uri', value: asked.postLogoutRedirectUri },
@@ -201,10 +193,10 @@ function askToSignOut(context: PageContext, asked: LogoutRequest): FastifyReply 
   if (carried.reduce((sum, { value }) => sum + value.length, 0) > longestCarried) throw tooLong();
   return sendPage(request, reply, gateway, {
     template: 'sign-out',
-    title: 'Sign out?',
+    title: row.title,
     message: 'Another site asked to end your session. Confirm that you want to sign out.',
-    formTarget: 'client',
-    data: { fields: [antiForgery(context), ...carried] },
+    formTarget: row.formTarget,
+    data: { fields: fieldsOfForm(context, purpose.signOut, carried) },
   });
 }
 
@@ -221,14 +213,6 @@ function refuseUri(context: PageContext): FastifyReply {
     message: `${error.message} You are not signed out yet.`,
     // It may lead to the person's provider.
     formTarget: 'client',
-    data: { fields: [antiForgery(context)] },
+    data: { fields: fieldsOfForm(context, purpose.signOut) },
   });
-}
-
-/** The anti-forgery field of a form that signs out. A browser without an identifier gets one. */
-function antiForgery({ app, request, reply, gateway }: PageContext) {
-  const known = readCookie(app, request, 'browser');
-  const browserId = known === '' ? newBrowserId(gateway.runtime.random) : known;
-  if (known === '') writeCookie(request, reply, 'browser', browserId);
-  return { name: antiForgeryField, value: gateway.antiForgery.token(browserId, purpose.signOut) };
 }

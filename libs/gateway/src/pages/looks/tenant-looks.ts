@@ -3,7 +3,7 @@ import { boundedCache, type Clock } from '@tessera/kit';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { GetTenantLooksResponse } from '@tessera/proto-gen/directory';
 import type { Logger } from '@tessera/telemetry';
-import { styleSheet } from './style-sheet.ts';
+import { styleSheet } from '@tessera/pages';
 
 /** A copy younger than this is used without a call. */
 const freshMs = 1_000;

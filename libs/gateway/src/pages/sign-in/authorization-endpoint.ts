@@ -1,15 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { rootCall, notUnderstood } from '@tessera/rpc';
 import { endpointPaths } from '@tessera/oauth';
+import { rawQuery, readForm, readQuery, redirectToPage } from '@tessera/pages';
 import { newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';
-import { rawQuery, readQuery } from '../../http/query.ts';
 import type { Gateway } from '../../gateway.ts';
 import { countStart } from '../../http/start-limit.ts';
 import { browserContext } from '../browser-context.ts';
-import { readForm } from '../form.ts';
 import { sendMismatch } from './mismatch.ts';
-import type { PageHandler } from '../page-context.ts';
-import { loginPath, redirectToPage } from '../paths.ts';
+import type { GatewayPage, PageHandler } from '../page-context.ts';
+import { loginPath } from '../paths.ts';
 import { carriedRequest } from './carried-request.ts';
 import { sendToClient } from './to-client.ts';
 
@@ -17,7 +16,7 @@ import { sendToClient } from './to-client.ts';
  * `GET /authorize` (RFC 6749 §4.1.1). The rules are those of `authorize`; here a repeated parameter is refused and the
  * pre-session cookie is given to a browser that begins.
  */
-export const authorize: PageHandler = async ({ app, request, reply, gateway }) => {
+const load: PageHandler = async ({ app, request, reply, gateway }) => {
   const query = rawQuery(request);
   const parameters = Object.fromEntries(readQuery(request));
   const known = readCookie(app, request, 'browser');
@@ -49,10 +48,12 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
  * `POST /authorize` (OIDC Core §3.1.2.1): the same request as a form. It is sent on as `GET`, because a browser leaves
  * out the session's cookies when another site posts.
  */
-export const authorizeByForm: PageHandler = async ({ request, reply }) => {
+const act: PageHandler = async ({ request, reply }) => {
   const query = new URLSearchParams([...readForm(request)]).toString();
   return redirectToPage(reply, `${endpointPaths.authorization}?${query}`);
 };
+
+export const authorizationPage: GatewayPage = { load, act };
 
 /** The person an `id_token_hint` names (OIDC Core §3.1.2.1), or that it is no ID token of this issuer. */
 async function readHint(

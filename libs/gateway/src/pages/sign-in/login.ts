@@ -3,12 +3,12 @@ import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { GetInteractionResponse } from '@tessera/proto-gen/authorize';
 import type { GetApplicationResponse } from '@tessera/proto-gen/directory';
+import { readForm, readQuery } from '@tessera/pages';
 import { dropCookie, readCookie } from '../../http/cookies.ts';
-import { readQuery } from '../../http/query.ts';
 import { browserContext } from '../browser-context.ts';
-import { checkForm, purpose, readForm } from '../form.ts';
-import type { PageHandler, PageContext } from '../page-context.ts';
-import { sendPage, sendPageError, type Page } from '../page.ts';
+import { checkForm, purpose } from '../form.ts';
+import type { GatewayPage, PageHandler, PageContext } from '../page-context.ts';
+import { sendPage, sendPageError, type Page } from '../send-page.ts';
 import { servesTenant, signedInPerson } from '../signed-in-person.ts';
 import { applicationHome } from './application-home.ts';
 import { againField, requestAgain, type RequestAgain } from './carried-request.ts';
@@ -17,7 +17,7 @@ import type { SignInPlace } from './sign-in-place.ts';
 import { continueSignIn, sendStep } from './sign-in.ts';
 
 /** `GET /login`: the page of a pending sign-in, else a page that says there is none. */
-export const showLogin: PageHandler = async (context) => {
+const load: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const query = readQuery(request);
   const interactionId = query.get('interaction') ?? '';
@@ -33,13 +33,13 @@ export const showLogin: PageHandler = async (context) => {
  * `POST /login`: the form of a step of a pending sign-in. One that is over, as Redis may forget it, or of another
  * browser, gets a page that begins it anew.
  */
-export const signIn: PageHandler = async (context) => {
-  const { app, request, gateway } = context;
+const act: PageHandler = async (context) => {
+  const { app, request } = context;
   const form = readForm(request);
   const again = requestAgain(form);
   const place = signInAtLogin(form.get('interaction') ?? '', again);
   const goOn = async () => {
-    checkForm(app, request, form, place.purpose, gateway);
+    checkForm(app, request, form, place.purpose);
     return continueSignIn(context, place, form);
   };
   const answer = await goOn().catch(async (error: unknown) => {
@@ -50,6 +50,8 @@ export const signIn: PageHandler = async (context) => {
   if (answer === 'signed_in') throw new OAuthError('server_error', 'The sign-in could not be completed.');
   return answer;
 };
+
+export const loginPage: GatewayPage = { load, act };
 
 /** Says that a sign-in is over, and begins it anew or leads elsewhere. */
 export async function sendOver(

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import type { Interaction } from '@tessera/proto-gen/authorize';
-import type { FormTarget } from '../../http/headers.ts';
+import { formFields, type FormTarget } from '@tessera/pages';
 import type { Gateway } from '../../gateway.ts';
-import { antiForgeryField, purpose } from '../form.ts';
-import { sendPageError } from '../page.ts';
+import { purpose } from '../form.ts';
+import { sendPageError } from '../send-page.ts';
 
 export interface Mismatch {
   readonly request: FastifyRequest;
@@ -35,10 +35,7 @@ export function sendMismatch(mismatch: Mismatch): FastifyReply {
       : { uiLocales: interaction.uiLocales }),
     data: {
       application: interaction?.applicationName ?? '',
-      fields: [
-        { name: antiForgeryField, value: gateway.antiForgery.token(browserId, purpose.signOut) },
-        ...resume,
-      ],
+      fields: formFields(browserId, purpose.signOut, resume),
     },
   });
 }

@@ -1,8 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import type { AnswerFromProviderResponse } from '@tessera/proto-gen/authorize';
-import { rawQuery } from '../../http/query.ts';
-import { parseForm } from '../../http/parameters.ts';
+import { parseForm, rawQuery } from '@tessera/pages';
 import { isTenantId } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';

@@ -1,5 +1,5 @@
 import type { Interaction, OwnPage_Name } from '@tessera/proto-gen/authorize';
-import type { FormTarget } from '../../http/headers.ts';
+import type { FormTarget } from '@tessera/pages';
 import { purpose } from '../form.ts';
 
 interface Field {

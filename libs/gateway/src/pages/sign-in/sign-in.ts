@@ -2,14 +2,14 @@ import type { FastifyReply } from 'fastify';
 import { notUnderstood, rootCall, type CallOptions } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { ContinueResponse, Interaction, Step } from '@tessera/proto-gen/authorize';
+import { redirectToPage } from '@tessera/pages';
 import { browserContext } from '../browser-context.ts';
 import { countMailRequest } from '../count-mail-request.ts';
-import { antiForgeryField } from '../form.ts';
 import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { sendMismatch } from './mismatch.ts';
+import { fieldsOfForm } from '../form.ts';
 import type { PageContext } from '../page-context.ts';
-import { sendPage, sendPageError, type Page } from '../page.ts';
-import { redirectToPage } from '../paths.ts';
+import { sendPage, sendPageError, type Page } from '../send-page.ts';
 import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
 import { giveSession } from '../session.ts';
 import type { PlaceOfPage, SignInPlace } from './sign-in-place.ts';
@@ -207,7 +207,6 @@ export function sendStep(
   const { person, error, isFirst } = to;
   const view = { shown, person, form: (refused ?? error) && to.form };
   const [lead, leadName] = place.lead(interaction);
-  const token = gateway.antiForgery.token(requireBrowserId(context), place.purpose);
   const { interactionId } = interaction;
   const page: Page = {
     template: step.name,
@@ -227,11 +226,10 @@ export function sendStep(
       buttons: buttonsOf(shown),
       passkey: passkey && { ...passkey, interactionId: isFirst && interactionId },
       ...step.data(view),
-      fields: [
-        { name: antiForgeryField, value: token },
+      fields: fieldsOfForm(context, place.purpose, [
         ...place.fields,
         ...(interactionId === '' || isFirst ? [] : [{ name: 'interaction', value: interactionId }]),
-      ],
+      ]),
     },
   };
   if (refused !== undefined) {

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Redirect } from '@tessera/proto-gen/authorize';
 import type { Gateway } from '../../gateway.ts';
-import { sendHtmlPage } from '../page.ts';
+import { sendHtmlPage } from '../send-page.ts';
 
 /**
  * The origin of a redirect URI as a source of `form-action`. The grammar has no IPv6 addresses (CSP3 §2.3.1), so for

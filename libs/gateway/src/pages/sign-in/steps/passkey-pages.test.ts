@@ -1,7 +1,7 @@
 import { testRuntime } from '@tessera/test-kit';
 import { describe, expect, it } from 'vitest';
+import { antiForgery } from '@tessera/pages';
 import { openGateway, type Behaviours } from '../../../testing/fake-services.ts';
-import { antiForgery } from '../../../http/anti-forgery.ts';
 import { purpose } from '../../form.ts';
 
 const interaction = {

@@ -1,4 +1,4 @@
-import { longestShown } from '../../form.ts';
+import { longestShown } from '@tessera/pages';
 import type { StepPage } from './step-page.ts';
 
 /** User name, e-mail address or phone number, and password. */

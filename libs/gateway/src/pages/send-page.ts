@@ -1,42 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OAuthError } from '@tessera/oauth';
+import { pageHeaders, sendHtmlOf, wantsHtml, type Frame, type Page as AnyPage } from '@tessera/pages';
 import { contract, success } from '../dialects/contract.ts';
 import { standard } from '../dialects/standard.ts';
 import { errorHeaders, publicCode } from '../http/error-answers.ts';
 import type { Gateway } from '../gateway.ts';
-import { pageHeaders, type FormTarget } from '../http/headers.ts';
-import { rawQuery } from '../http/query.ts';
 import { developerHint } from './developer-hint.ts';
 import { looksLinks } from './looks-files.ts';
 import { whosePage } from './whose-page.ts';
 
 /** A page, and the message that a JSON client gets instead. */
-export interface Page {
-  /** Name of the template in `views`. */
-  readonly template: string;
-  readonly title: string;
-  /** The page in one sentence. */
+export interface Page extends AnyPage {
   readonly message: string;
-  readonly formTarget: FormTarget;
-  /** Whether our script files may run on the page and call our origin. */
-  readonly script?: boolean;
   /** Overrides the status of the error. */
   readonly status?: number;
   /** Id of the tenant whose page it is, and its name if it is known. */
   readonly tenant?: { readonly id: string; readonly name?: string };
-  readonly data?: object;
-  /** Languages that the client asked for, in order of preference (`ui_locales`, OIDC Core §3.1.2.1). */
-  readonly uiLocales?: string;
-}
-
-/**
- * Whether the client prefers HTML (RFC 9110 §12.5.1). A client that takes anything gets HTML only if it is a browser
- * that opens a page, which `Sec-Fetch-Mode` says (Fetch Metadata).
- */
-export function wantsHtml(request: FastifyRequest): boolean {
-  const navigates = request.headers['sec-fetch-mode'] === 'navigate';
-  const offered = navigates ? ['text/html', 'application/json'] : ['application/json', 'text/html'];
-  return request.accepts().type(offered) === 'text/html';
 }
 
 /** Answers with a page. */
@@ -78,50 +57,30 @@ export function sendHtmlPage(reply: FastifyReply, gateway: Gateway, page: Page):
 
 /** The reply is sent once the looks are known: a handler that returns it waits for that. */
 function sendHtml(reply: FastifyReply, gateway: Gateway, page: Page): FastifyReply {
-  htmlOf(reply, gateway, page).then(
-    (html) => reply.type('text/html; charset=utf-8').send(html),
+  frameOf(reply, gateway, page).then(
+    (frame) => sendHtmlOf(reply, gateway, page, frame),
     (error: unknown) => reply.send(error),
   );
   return reply;
 }
 
-async function htmlOf(reply: FastifyReply, gateway: Gateway, page: Page): Promise<string> {
+/** What is around a page: the path of the issuer, and the looks of the tenant whose page it is. */
+async function frameOf(reply: FastifyReply, gateway: Gateway, { tenant }: Page): Promise<Frame> {
   const { request } = reply;
-  const { title, message, data } = page;
-  // The path of a tenant's issuer, with which every path of a page begins.
   const base = request.incoming.tenant?.basePath ?? '';
-  const { languages, templates } = gateway;
-  const language = languages.of(languageOf(request, gateway, page.uiLocales));
-  reply.header('content-language', language.tag);
-  const id = isTrouble(reply) ? page.tenant?.id : await whosePage(request, gateway, page.tenant?.id);
-  const looks = id === undefined ? undefined : await gateway.looks.of(id);
-  const tenant = id === undefined ? undefined : { id, name: looks?.name ?? page.tenant?.name ?? '' };
-  const links = looks && { ...looksLinks(id ?? '', looks), tosUri: looks.tosUri, policyUri: looks.policyUri };
+  const id = isTrouble(reply) ? tenant?.id : await whosePage(request, gateway, tenant?.id);
+  if (id === undefined) return { base };
+  const looks = await gateway.looks.of(id);
   // An issuer of a tenant's own says by itself where its people sign in.
   const accountTenant = request.incoming.tenant === undefined ? id : undefined;
-  return templates.render(
-    page.template,
-    { base, title, message, tenant, accountTenant, ...links, ...data },
-    language,
-  );
+  const named = { base, accountTenant, tenant: { id, name: looks?.name ?? tenant?.name ?? '' } };
+  if (looks === undefined) return named;
+  return { ...named, ...looksLinks(id, looks), tosUri: looks.tosUri, policyUri: looks.policyUri };
 }
 
 /** A page that says that something is unavailable, or asked too often, asks nobody else. */
 function isTrouble({ statusCode }: FastifyReply): boolean {
   return statusCode === 429 || statusCode >= 500;
-}
-
-/** The language that the client asked for, or the browser (RFC 9110 §12.5.4); English if there is neither. */
-export function languageOf(
-  request: FastifyRequest,
-  { languages }: Gateway,
-  uiLocales = new URLSearchParams(rawQuery(request)).get('ui_locales') ?? '',
-): string {
-  const accepted =
-    request.headers['accept-language'] === undefined
-      ? undefined
-      : request.accepts().languages([...languages.tags]);
-  return languages.first(uiLocales) ?? (typeof accepted === 'string' ? accepted : 'en');
 }
 
 function errorPage(error: OAuthError, { method, incoming: { requestId } }: FastifyRequest): Page {

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { parseForm } from './parameters.ts';
+import { parseForm } from './parse-form.ts';
 
 /** The query of a request as it was sent, without the question mark. */
 export function rawQuery(request: FastifyRequest): string {

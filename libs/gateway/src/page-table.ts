@@ -1,0 +1,51 @@
+import { endpointPaths, otherPaths } from '@tessera/oauth';
+import { postLogout } from './endpoints/logout-by-token.ts';
+import { accountPage, resumeAccount, resumeLink } from './pages/account/account-page.ts';
+import { approvalsPage, resumeApprovals } from './pages/approve/approvals-page.ts';
+import { devicePage, resumeDevice } from './pages/approve/device-page.ts';
+import { emailLinkPage } from './pages/links/email-link-page.ts';
+import { forgottenPasswordPage } from './pages/links/forgotten-password-page.ts';
+import { passwordLinkPage } from './pages/links/link-page.ts';
+import { ownPasswordPage, resumeOwnPassword } from './pages/links/own-password-page.ts';
+import { registrationPage } from './pages/links/registration-page.ts';
+import { afterProvider } from './pages/logout/after-provider.ts';
+import { logout } from './pages/logout/logout-page.ts';
+import type { GatewayPageRow } from './pages/page-context.ts';
+import { authorizationPage } from './pages/sign-in/authorization-endpoint.ts';
+import { loginPage } from './pages/sign-in/login.ts';
+import { createAnswerFromProvider } from './pages/sign-in/provider-answer.ts';
+
+const answerFromProvider = createAnswerFromProvider({
+  going: {
+    account: resumeAccount,
+    device: resumeDevice,
+    approvals: resumeApprovals,
+    password: resumeOwnPassword,
+  },
+  link: resumeLink,
+});
+
+const anyone = { who: 'anyone', formTarget: 'own' } as const;
+const person = { who: 'person', formTarget: 'own' } as const;
+/** A sign-in ends at the client. */
+const signIn = { ...anyone, title: 'Sign in', formTarget: 'client' } as const;
+const signOut = { ...anyone, title: 'Sign out?', formTarget: 'client' } as const;
+
+const at = otherPaths;
+
+/** The pages of people. */
+export const pageTable: readonly GatewayPageRow[] = [
+  { ...signIn, path: endpointPaths.authorization, page: authorizationPage },
+  { ...signIn, path: at.login, page: loginPage },
+  { ...signIn, path: at.providerAnswer, page: { load: answerFromProvider } },
+  { ...anyone, path: at.registration, title: 'Create an account', page: registrationPage },
+  { ...anyone, path: at.forgottenPassword, title: 'Choose a new password', page: forgottenPasswordPage },
+  { ...anyone, path: at.passwordLink, title: 'Choose a new password', page: passwordLinkPage },
+  { ...person, path: at.emailLink, title: 'Is this your e-mail address?', page: emailLinkPage },
+  { ...person, path: at.password, title: 'Change your password', page: ownPasswordPage },
+  { ...person, path: at.account, title: 'Your account', page: accountPage },
+  { ...person, path: at.approvals, title: 'Approvals', page: approvalsPage },
+  { ...anyone, path: at.device, title: 'Connect a device', page: devicePage },
+  { ...signOut, path: endpointPaths.endSession, page: { load: logout, act: postLogout } },
+  { ...signOut, path: at.afterProvider, page: { load: afterProvider } },
+];

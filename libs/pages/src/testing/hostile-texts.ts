@@ -1,0 +1,23 @@
+/** Texts that somebody stores where a page shows them (security case XSS-1). */
+export const hostileTexts: readonly string[] = [
+  '"><script>alert(1)</script>',
+  "'><svg onload=alert(1)>",
+  '<img src=x onerror=alert(1)>',
+  '</title><script>alert(1)</script>',
+  '</textarea><iframe src=javascript:alert(1)>',
+  '" autofocus onfocus="alert(1)',
+  "' onmouseover='alert(1)",
+  '<%= it.title %>',
+  '<!--',
+  '{{constructor.constructor("alert(1)")()}}',
+  '&lt;script&gt;',
+  '\u2028</script>',
+  '<a href="javascript:alert(1)">x</a>',
+  '<meta http-equiv=refresh content="0;url=//evil">',
+  '<base href=//evil>',
+  '<form action=//evil>',
+  '<style>@import "//evil"</style>',
+  '<link rel=stylesheet href=//evil>',
+  '`-alert(1)-`',
+  '<math><mi xlink:href="javascript:alert(1)">',
+];
