@@ -1,3 +1,4 @@
+import type { DescService } from '@tessera/rpc';
 import { applicationKind } from './applications/kind.ts';
 import type { RecordTable } from './fields/record-table.ts';
 import { providerKind } from './providers/kind.ts';
@@ -45,6 +46,13 @@ export const listedKinds = (Object.keys(recordKinds) as Kind[]).filter((kind) =>
 export const standardKinds = listedKinds.filter(
   (kind): kind is StandardKind => kind !== 'provider' && kind !== 'user' && kind !== 'application',
 );
+
+/** Which service reads and changes records of this kind. */
+export function serviceOf(kind: StandardKind): DescService {
+  const { service } = recordKinds[kind];
+  if (service === undefined) throw new Error(`No service reads a ${kind}.`);
+  return service;
+}
 
 /** @param valueOf what is made of each kind; the caller says of which type it is */
 export function byList<Lists extends Readonly<Record<keyof ByList<RecordOf>, unknown>>>(

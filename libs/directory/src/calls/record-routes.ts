@@ -3,7 +3,7 @@ import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { PlanService } from '@tessera/proto-gen/plan';
-import { recordKinds, standardKinds } from '../record-kinds.ts';
+import { serviceOf, standardKinds } from '../record-kinds.ts';
 import type { administeredRecords, AdministeredRecordsDeps } from './administered-records.ts';
 import type { UserCalls } from './user-calls.ts';
 
@@ -22,7 +22,7 @@ export function recordRoutes(deps: AdministeredRecordsDeps): {
     routes: [
       routeWhenCalled(TenantsService, async () => (await calls()).tenants),
       ...standardKinds.map((kind) =>
-        routeWhenCalled(recordKinds[kind].service, async () => (await calls()).standard(kind) as Handlers<never>),
+        routeWhenCalled(serviceOf(kind), async () => (await calls()).standard(kind) as Handlers<never>),
       ),
       routeWhenCalled(ApplicationsService, async () => (await calls()).applications),
       routeWhenCalled(DeclaredStateService, async () => (await calls()).declaredState),

@@ -1,7 +1,7 @@
 import type { CallContext, DescMessage, DescService, Route } from '@tessera/rpc';
 import { z } from 'zod';
 import { desiredOf, entryOf, shapeOf, valuesOf, type Fields } from '../fields/field.ts';
-import { recordKinds, type RecordOf, type StandardKind } from '../record-kinds.ts';
+import { recordKinds, serviceOf, type RecordOf, type StandardKind } from '../record-kinds.ts';
 import type { Outcome } from '../records/change-requests.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm, type RecordForm } from '../records/record-form.ts';
@@ -37,9 +37,10 @@ function standard(kind: StandardKind): Standard {
 }
 
 function madeFor(kind: StandardKind): Standard {
-  const { service, fields } = recordKinds[kind];
-  const record = service?.methods.find(({ localName }) => localName === 'get')?.output;
-  if (service === undefined || record === undefined) throw new Error(`No service reads a ${kind}.`);
+  const { fields } = recordKinds[kind];
+  const service = serviceOf(kind);
+  const record = service.methods.find(({ localName }) => localName === 'get')?.output;
+  if (record === undefined) throw new Error(`${service.typeName} reads no ${kind}.`);
   return { service, fields, form: recordForm(record, kind, Object.keys(fields)) };
 }
 
