@@ -69,7 +69,7 @@ export function planTenant(current: PresentState | undefined, asked: TenantState
           : 'updated',
     ...byList<Differences>((kind) => {
       const { list } = recordKinds[kind];
-      return compare(kind, current?.[list], desired[list]);
+      return compare<object>(kind, current?.[list], desired[list]);
     }),
   };
 }
@@ -89,7 +89,8 @@ function compare<T extends object>(
   before: readonly T[] = [],
   after: readonly T[],
 ): Difference<T> {
-  const keyOf = (item: T) => item[recordKinds[kind].key as keyof T];
+  const { key } = recordKinds[kind];
+  const keyOf = (item: T) => (item as Readonly<Record<string, unknown>>)[key];
   const known = new Map(before.map((item) => [keyOf(item), item]));
   const kept = new Set(after.map(keyOf));
   const created: T[] = [];
