@@ -2,7 +2,7 @@
  * Log, metrics and traces, and the allow-lists that keep secrets out of them. It decides nothing.
  *
  *     log ─> serializer, texts (what may be said) ─> pino ──> standard output
- *     counter, histogram, gauge ─> metrics/ ──> /metrics
+ *     counter, histogram, gauge ─> metrics/ ──> /metrics; without it nothing is loaded, and nothing counted
  *     runInSpan ─> traces/tracing ─> allow-list ─> reporting ──> collector; nothing is loaded while traces are off
  */
 export { logConsole } from './log/console.ts';

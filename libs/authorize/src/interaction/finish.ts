@@ -104,8 +104,8 @@ export function createFinish(deps: FinishDeps): Finish {
   }
 
   /**
-   * Issues the code and ends the visit, in one step where it can. The session is opened before, so that if a store fails
-   * the visit is kept for another attempt; if the visit is gone, the session ends before it reaches the browser.
+   * Issues the code and ends the visit, in one step where it can. The session is opened before, so that if a store
+   * fails the visit is kept for another attempt; if the visit is gone, the session ends before it reaches the browser.
    */
   async function complete(
     from: BrowserCall,

@@ -169,8 +169,8 @@ export interface EndingVisit {
 /** Codes by the SHA-256 of their value, hexadecimal. */
 export interface CodeStore {
   /**
-   * Saves a code for its lifetime, unless its session was dropped meanwhile. With the visit that it answers, both happen
-   * or neither: no code is saved for a visit that has ended.
+   * Saves a code for its lifetime, unless its session was dropped meanwhile. With the visit that it answers, both
+   * happen or neither: no code is saved for a visit that has ended.
    */
   save(
     codeHash: string,

@@ -1,6 +1,6 @@
 import type * as Library from 'prom-client';
 
-export interface Counted {
+interface Counted {
   inc(by?: number): void;
 }
 
@@ -8,7 +8,7 @@ export interface Counter extends Counted {
   labels(...values: string[]): Counted;
 }
 
-export interface Observed {
+interface Observed {
   observe(value: number): void;
 }
 

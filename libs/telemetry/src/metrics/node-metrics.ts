@@ -4,7 +4,10 @@ import { metrics } from './metrics.ts';
 /** Each sample wakes the process: at 10 ms, the default, that is half of what an idle one costs. */
 const resolutionMs = 100;
 
-/** Opens the metrics, and measures the process itself: the default metrics of Prometheus clients, and how late its event loop is. */
+/**
+ * Opens the metrics, and measures the process itself: the default metrics of Prometheus clients, and how late its event
+ * loop is.
+ */
 export async function measureProcess(): Promise<void> {
   const { collectDefaultMetrics } = await metrics.open();
   collectDefaultMetrics({ eventLoopMonitoringPrecision: resolutionMs });

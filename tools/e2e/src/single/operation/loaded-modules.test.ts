@@ -29,7 +29,8 @@ const unused = [
 ] as const;
 
 /**
- * A start with Postgres and Redis and without any other setting, so without `/metrics`, which take 84 more. A new feature may need more: raise it then, knowingly.
+ * A start with Postgres and Redis and without any other setting, so without `/metrics`, which take 84 more. A new
+ * feature may need more: raise it then, knowingly.
  */
 const most = 1_250;
 
