@@ -96,7 +96,7 @@ function requireUtf8(source: FileSource, file: string): void {
 }
 
 function reading<T>(file: string, read: (descriptor: number, stats: Stats) => T): T {
-  const descriptor = openSync(file);
+  const descriptor = openSync(file, 'r');
   try {
     return read(descriptor, fstatSync(descriptor));
   } finally {
