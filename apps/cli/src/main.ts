@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=2
+#!/usr/bin/env node
 /**
  * `tessera`, the operators' command.
  *
@@ -6,8 +6,6 @@
  *                       │             └─> with --direct their code, on DATABASE_URL
  *                       ├─> flow/, oauth/ ──> HTTP of a running server
  *                       └─> client-config/   prints files, calls nothing
- *
- * New objects have little room, so that an import needs little memory, however large its file is.
  */
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -6,8 +6,10 @@ import type { Environment } from '@tessera/test-client';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 const entry = 'apps/cli/src/main.ts';
-/** With which people start it. */
-const flags = (/^#!.* node (.*)$/m.exec(readFileSync(`${root}${entry}`, 'utf8'))?.[1] ?? '').split(' ');
+/** With which `npm run tessera` starts it. */
+const flags = (/ node (--\S+) apps\/cli/.exec(readFileSync(`${root}package.json`, 'utf8'))?.[1] ?? '').split(
+  ' ',
+);
 
 /** A run of `tessera` as a process that can be killed. */
 export interface CommandProcess {
