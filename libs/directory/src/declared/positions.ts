@@ -13,8 +13,8 @@ import { keyOf, type Path } from '../fields/path.ts';
 import { DeclaredStateError, type Problem } from './declared-state-error.ts';
 
 /**
- * A YAML text with the line of each key. One that a program wrote as JSON takes a fiftieth of the time, as the lines are
- * looked for when there is a problem.
+ * A YAML text with the line of each key. One that a program wrote as JSON takes a fiftieth of the time, as the lines
+ * are looked for when there is a problem.
  */
 export class DeclaredText {
   readonly fileName: string;

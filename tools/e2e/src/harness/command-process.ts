@@ -5,6 +5,12 @@ import type { Environment } from '@tessera/test-client';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
+const entry = 'apps/cli/src/main.ts';
+/** With which `npm run tessera` starts it. */
+const flags = (/ node (--\S+) apps\/cli/.exec(readFileSync(`${root}package.json`, 'utf8'))?.[1] ?? '').split(
+  ' ',
+);
+
 /** A run of `tessera` as a process that can be killed. */
 export interface CommandProcess {
   readonly printed: { readonly out: string; readonly said: string };
@@ -15,7 +21,7 @@ export interface CommandProcess {
 }
 
 export function startCommand(words: readonly string[], environment: Environment): CommandProcess {
-  const child = spawn(process.execPath, ['apps/cli/src/main.ts', ...words], {
+  const child = spawn(process.execPath, [...flags, entry, ...words], {
     cwd: root,
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -56,7 +56,7 @@ interface FileSource extends JsonSource {
 function fileSource(file: string, { start, stats }: { start: number; stats: Stats }): FileSource {
   const size = stats.size - start;
   const usual = Buffer.allocUnsafeSlow(windowBytes);
-  let window = usual.subarray(0, 0);
+  let window: Buffer = usual.subarray(0, 0);
   let [windowStart, windowEnd] = [0, 0];
   const bytes = (from: number, to: number): Buffer => {
     if (from >= windowStart && to <= windowEnd) return window.subarray(from - windowStart, to - windowStart);
@@ -87,7 +87,8 @@ function requireUtf8(source: FileSource, file: string): void {
   try {
     for (let at = 0; at < source.size; at += windowBytes)
       decoder.decode(source.bytes(at, Math.min(at + windowBytes, source.size)), { stream: true });
-    decoder.decode();
+    // What has begun must end.
+    decoder.decode(new Uint8Array());
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new CommandError(`The file ${file} is not UTF-8. Save it as UTF-8 and try again.`);
@@ -95,7 +96,7 @@ function requireUtf8(source: FileSource, file: string): void {
 }
 
 function reading<T>(file: string, read: (descriptor: number, stats: Stats) => T): T {
-  const descriptor = openSync(file);
+  const descriptor = openSync(file, 'r');
   try {
     return read(descriptor, fstatSync(descriptor));
   } finally {

@@ -4,7 +4,9 @@ import type { Flow, IdentityProvider, Realm, Report } from './realm.ts';
 const ownFlow = 'first broker login';
 const creation = 'idp-create-user-if-unique';
 
-/** What a flow may have besides: it decides who is linked to somebody who is there, which people prove here otherwise. */
+/**
+ * What a flow may have besides: it decides who is linked to somebody who is there, which people prove here otherwise.
+ */
 const harmless = new Set([
   'auth-otp-form',
   'auth-recovery-authn-code-form',

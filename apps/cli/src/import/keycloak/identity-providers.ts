@@ -28,8 +28,8 @@ interface ReadProviders {
 }
 
 /**
- * The identity providers of a realm as providers of the tenant. Those do not come of which the file does not say enough,
- * or which would let in more people than there, unless that is accepted. Reports what of them is left out.
+ * The identity providers of a realm as providers of the tenant. Those do not come of which the file does not say
+ * enough, or which would let in more people than there, unless that is accepted. Reports what of them is left out.
  */
 export function providersOf(
   realm: Realm,

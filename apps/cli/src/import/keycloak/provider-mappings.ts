@@ -50,7 +50,7 @@ function mappingOf(
   switch (kind) {
     // Everybody who signs in with it has it: its tokens all name its issuer.
     case 'oidc-hardcoded-role-idp-mapper':
-      return role && { role: { claim: 'iss', value: issuer, role } };
+      return roleMapping('iss', issuer, role);
     case 'oidc-role-idp-mapper':
       return roleMapping(config['claim'], config['claim.value'], role);
     case 'oidc-advanced-role-idp-mapper': {

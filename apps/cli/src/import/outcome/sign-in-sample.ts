@@ -41,9 +41,9 @@ const asked: ReadonlyMap<string, string> = new Map([
 const [signedIn, refused] = ['signed in', 'refused'];
 
 /**
- * Signs people in with their passwords, as a browser does that was sent by one of the applications, and redeems the code
- * if the secret of the application is known. Prints a line for each. Resolves with whether nobody was refused. Throws
- * CommandError if no application signs people in.
+ * Signs people in with their passwords, as a browser does that was sent by one of the applications, and redeems the
+ * code if the secret of the application is known. Prints a line for each. Resolves with whether nobody was refused.
+ * Throws CommandError if no application signs people in.
  */
 export async function signInSample(
   people: readonly SamplePerson[],

@@ -128,12 +128,11 @@ it('people of a realm of Keycloak 26 sign in as before: the same sub, password a
   }
   const sample = join(await mkdtemp(join(tmpdir(), 'tessera-e2e-')), 'sample.csv');
   onTestFinished(async () => rm(dirname(sample), { recursive: true }));
-  const [ada, bob] = people;
-  const rows = [ada, bob].map(({ username = '', password = '' } = {}) => `${username},${password}`);
+  const rows = people.slice(0, 2).map(({ username, password }) => `${username},${password}`);
   await writeFile(sample, ['username,password', ...rows].join('\n'), { mode: 0o600 });
   const again = await tessera(...words, '--verify', '--sign-in', sample);
   expect(again.stdout).toContain('signed in: user ada\nasked for a second factor: user bob\n');
-  expect(again.stdout).toContain('by application harbour-web: 1 signed in, 1 asked for a second factor\n');
+  expect(again.stdout).toMatch(/by application harbour-\w+: 1 signed in, 1 asked for a second factor$/m);
   await appendFile(sample, '\ncarol,not that passphrase');
   const refused = await tessera(...words, '--verify', '--sign-in', sample).catch((error: unknown) => error);
   expect(refused).toMatchObject({
