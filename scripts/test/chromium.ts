@@ -9,7 +9,7 @@ import { installChromiumMeanwhile } from '../../libs/test-kit/src/provision/prov
 export default function setup(project: TestProject): (() => Promise<void>) | undefined {
   const browserTests = project.vitest.state
     .getPaths()
-    .filter((path) => /(^|\.)browser\.test\.ts$/.test(basename(path)));
+    .filter((path) => /(^|\.)browser(\.thorough)?\.test\.ts$/.test(basename(path)));
   if (browserTests.length === 0) return undefined;
   const installed = installChromiumMeanwhile();
   return () => installed;

@@ -5,5 +5,8 @@ import { racesSuite } from '../suites/tokens/races.ts';
 
 onSetUp((system, setUp) => {
   // Most where the stores are real and the processes few; elsewhere enough to prove the topology.
-  racesSuite(system, setUp === setUps.compact ? (runsEverything ? 200 : 50) : setUp.rpc === 'token' ? 50 : 10);
+  racesSuite(
+    system,
+    setUp === setUps.compact ? (runsEverything ? 200 : 50) : setUp.rpc === 'token' ? 50 : 10,
+  );
 });
