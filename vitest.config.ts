@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './scripts/test/sequencer.ts';
-import { gatedSetUps, setUps } from './scripts/test/set-ups.ts';
+import { gatedSetUps, setUps, suitesElsewhere } from './scripts/test/set-ups.ts';
 
 /** `npm run test:all` runs what `npm test` leaves out; CONTRIBUTING.md says what and why. */
 const everything = process.env['TESSERA_TEST_ALL'] !== undefined;
@@ -43,6 +43,11 @@ const endToEnd = {
 /** Load that a busy machine refuses, rightly: after all others. */
 const alone = { ...endToEnd, exclude: outside, maxWorkers: 2, sequence: { groupOrder: 2 } } as const;
 
+const suites = 'tools/e2e/src/suite/**/*.test.ts';
+
+const elsewhere = (setUp: string): readonly string[] =>
+  everything || suitesElsewhere[setUp] === undefined ? [] : [`**/${suitesElsewhere[setUp]}.test.ts`];
+
 export default defineConfig({
   test: {
     reporters: ['default', './scripts/test/reporter.ts'],
@@ -67,7 +72,8 @@ export default defineConfig({
           exclude: [...outside, 'tools/e2e/src/suite/**', 'tools/e2e/src/single/**', needsItsOwn],
           testTimeout: hangs,
           hookTimeout: hangs,
-          maxWorkers: workers,
+          // They wait more than the others.
+          maxWorkers: workers + 1,
           // A module is evaluated once per worker instead of once per file, which takes two thirds off the CPU of these
           // tests.
           isolate: false,
@@ -88,7 +94,7 @@ export default defineConfig({
         .filter((name) => everything || gatedSetUps.includes(name))
         .flatMap((name) =>
           [
-            { ...endToEnd, name, include: ['tools/e2e/src/suite/**/*.test.ts'] },
+            { ...endToEnd, name, include: [suites], exclude: [...others, ...elsewhere(name)] },
             { ...alone, name: `${name} alone`, include: [`tools/e2e/src/suite/${needsTheMachine}`] },
           ].map((test) => ({ extends: true as const, test: { ...test, env: { TESSERA_E2E_SETUP: name } } })),
         ),

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { bareEnvironment } from '@tessera/test-kit/provision';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 const program = fileURLToPath(new URL('./testing/sample-process.ts', import.meta.url));
@@ -17,7 +18,7 @@ async function run(
   environment: Record<string, string>,
 ): Promise<{ out: string; err: string; code: number | null }> {
   const child = spawn(process.execPath, ['--import', tellModules, program], {
-    env: { PATH: process.env['PATH'], SAMPLE: 'serve', ...environment },
+    env: { ...bareEnvironment(), SAMPLE: 'serve', ...environment },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   let out = '';

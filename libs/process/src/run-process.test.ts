@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { bareEnvironment } from '@tessera/test-kit/provision';
 import { afterEach, describe, expect, it } from 'vitest';
 import { failpoints } from './failpoints.ts';
 
@@ -20,7 +21,7 @@ afterEach(() => {
 });
 
 function start(environment: Record<string, string>): Sample {
-  const child = spawn(process.execPath, [program], { env: { PATH: process.env['PATH'], ...environment } });
+  const child = spawn(process.execPath, [program], { env: { ...bareEnvironment(), ...environment } });
   running.push(child);
   let out = '';
   let err = '';

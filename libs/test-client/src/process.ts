@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { eventually } from '@tessera/test-kit/provision';
+import { bareEnvironment, eventually } from '@tessera/test-kit/provision';
 
 const ownRoot = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -49,11 +49,7 @@ export class ServerProcess {
   }
 
   start(environment: Environment): void {
-    const inherited = {
-      PATH: process.env['PATH'] ?? '',
-      HOME: process.env['HOME'] ?? '',
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
-    };
+    const inherited = { ...bareEnvironment(), HOME: process.env['HOME'] ?? '' };
     const { root = ownRoot, nodeOptions = [], arguments: behind = [], logFile } = this.#options;
     const log = logFile === undefined ? 'pipe' : openSync(logFile, 'w');
     const child = spawn(process.execPath, [...nodeOptions, this.#entry, ...behind], {

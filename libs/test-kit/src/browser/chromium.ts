@@ -1,7 +1,7 @@
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 import { atEndOfFile } from '../cleanup.ts';
-import { provideChromium, provideWholeChromium } from '../provision/provide-chromium.ts';
+import { chromiumInstalled, provideChromium, provideWholeChromium } from '../provision/provide-chromium.ts';
 
 const quiet = [
   '--no-sandbox',
@@ -22,6 +22,7 @@ export async function launchChromium(
   args: readonly string[] = [],
   { isWhole = false }: { readonly isWhole?: boolean } = {},
 ): Promise<Browser> {
+  await chromiumInstalled();
   const browser = await chromium.launch({
     executablePath: isWhole ? provideWholeChromium() : provideChromium(),
     args: [...quiet, ...args],

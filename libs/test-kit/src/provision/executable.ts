@@ -19,11 +19,11 @@ export function onPath(...names: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Installs a Debian package when the user is root on Debian or a descendant; false where that is not so. */
-export function installWithApt(packageName: string): boolean {
+/** Installs Debian packages when the user is root on Debian or a descendant; false where that is not so. */
+export function installWithApt(...packages: readonly string[]): boolean {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version') || onPath('apt-get') === undefined)
     return false;
-  process.stdout.write(`Installing ${packageName} with apt\n`);
+  process.stdout.write(`Installing ${packages.join(' and ')} with apt\n`);
   // Without a network it is not to be waited for.
   const limits = ['DPkg::Lock::Timeout=300', 'Acquire::http::Timeout=20', 'Acquire::https::Timeout=20'];
   const apt = (...args: string[]) => {
@@ -39,7 +39,7 @@ export function installWithApt(packageName: string): boolean {
     return status === 0;
   };
   apt('update');
-  return apt('install', '-y', '--no-install-recommends', packageName);
+  return apt('install', '-y', '--no-install-recommends', ...packages);
 }
 
 /**

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
-import { eventually, freePort } from '@tessera/test-kit/provision';
+import { bareEnvironment, copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import { PatientProcess } from '../../harness/patient-process.ts';
 
 const run = promisify(execFile);
@@ -33,9 +33,10 @@ describe('the first administrator', () => {
     const port = await freePort();
     baseUrl = `http://localhost:${port}`;
     const data = join(directory, 'data');
+    await copyEmbeddedDatabase(join(data, 'database'));
     server.start({ TESSERA_DATA_DIR: data, TESSERA_HTTP_PORT: String(port) });
     environment = {
-      PATH: process.env['PATH'] ?? '',
+      ...bareEnvironment(),
       HOME: join(directory, 'home'),
       TESSERA_DATA_DIR: data,
       TESSERA_ISSUER: baseUrl,

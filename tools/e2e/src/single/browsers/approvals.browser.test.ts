@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from '@tessera/test-kit';
-import { tokensOf } from '@tessera/test-client';
+import { launchChromium, newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { tokensOf, type Environment } from '@tessera/test-client';
 import { expectError } from '../../harness/flows.ts';
 import { poll, startCiba, startDevice } from '../../harness/out-of-band.ts';
 import { people } from '../../harness/declared-state.ts';
@@ -21,15 +21,18 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
 
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
-    system = await startSystem(setUps['compact-embedded'], {
-      environment: { TESSERA_DEVICE_POLL_INTERVAL: '1s', TESSERA_APPROVAL_MAX_AGE: '60s' },
-    });
+    system = await started({ TESSERA_DEVICE_POLL_INTERVAL: '1s', TESSERA_APPROVAL_MAX_AGE: '60s' });
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
     await system?.stop();
   });
+
+  async function started(environment: Environment): Promise<System> {
+    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    return startSystem(setUps.compact, { stores, environment });
+  }
 
   async function withPage(
     work: (page: Page) => Promise<void>,
@@ -222,9 +225,7 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
   });
 
   it('asks for the password again once it was given too long ago, also on a page that is open', async () => {
-    const strict = await startSystem(setUps['compact-embedded'], {
-      environment: { TESSERA_APPROVAL_MAX_AGE: '2s' },
-    });
+    const strict = await started({ TESSERA_APPROVAL_MAX_AGE: '2s' });
     try {
       await withPage(async (page) => {
         await page.goto(`${strict.baseUrl}/approvals?tenant=acme`);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
+import { bareEnvironment, copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import { authorizationQuery, entryOf, HttpClient, Person, type Environment } from '@tessera/test-client';
 import { PatientProcess } from '../../harness/patient-process.ts';
 
@@ -157,13 +157,14 @@ it('beside embedded stores the command line works at once, and so does a person 
     await server.kill();
     await rm(directory, { recursive: true, force: true });
   });
+  await copyEmbeddedDatabase(join(TESSERA_DATA_DIR, 'database'));
   server.start({ TESSERA_DATA_DIR, TESSERA_HTTP_PORT: String(port) });
   await eventually('it is ready', async () => server.output.includes('Tessera is ready'));
   const announced = join(TESSERA_DATA_DIR, 'administration.json');
   expect((await stat(announced)).mode & 0o777).toBe(0o600);
   const tessera = async (...words: string[]) => {
     const program = ['apps/cli/src/main.ts', ...words];
-    const environment = { PATH: process.env['PATH'] ?? '', TESSERA_DATA_DIR };
+    const environment = { ...bareEnvironment(), TESSERA_DATA_DIR };
     return (await run(process.execPath, program, { env: environment })).stdout;
   };
   const password = join(directory, 'password');
@@ -220,6 +221,7 @@ it('a process that was killed leaves no credential that the next one takes', asy
     await server.kill();
     await rm(directory, { recursive: true, force: true });
   });
+  await copyEmbeddedDatabase(join(directory, 'database'));
   const settings = { TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(await freePort()) };
   const announced = async () =>
     JSON.parse(await readFile(join(directory, 'administration.json'), 'utf8')) as {

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
-import { setUps, type System } from '../../harness/set-up.ts';
+import { firstOf, setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 
 /** What a stock gRPC client sees of the listeners for calls: nothing of ours but the wire. */
-describe.each([setUps.split, setUps['split-mtls']])('the listeners for calls, $name', (setUp) => {
+describe.each(firstOf(setUps['split-mtls'], setUps.split))('the listeners for calls, $name', (setUp) => {
   let system: System;
   const services = ['keys', 'directory', 'authorize', 'device', 'token'] as const;
 

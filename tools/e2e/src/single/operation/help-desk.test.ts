@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually, freePort } from '@tessera/test-kit/provision';
+import { bareEnvironment, copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import { authorizationQuery, decideDevice, entryOf, HttpClient, Person } from '@tessera/test-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PatientProcess } from '../../harness/patient-process.ts';
@@ -40,6 +40,7 @@ describe('somebody at the help desk of a tenant', () => {
     const [port, adminPort] = [await freePort(), await freePort()];
     baseUrl = `http://localhost:${port}`;
     api = `http://127.0.0.1:${adminPort}`;
+    await copyEmbeddedDatabase(join(directory, 'data/database'));
     server.start({
       TESSERA_DATA_DIR: join(directory, 'data'),
       TESSERA_HTTP_PORT: String(port),
@@ -55,12 +56,11 @@ describe('somebody at the help desk of a tenant', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  const path = { PATH: process.env['PATH'] ?? '' };
-  const environmentOfDesk = () => ({ ...path, HOME: join(directory, 'home') });
+  const environmentOfDesk = () => ({ ...bareEnvironment(), HOME: join(directory, 'home') });
   const program = 'apps/cli/src/main.ts';
 
   async function asOperator(...words: string[]): Promise<string> {
-    const env = { ...path, TESSERA_DATA_DIR: join(directory, 'data') };
+    const env = { ...bareEnvironment(), TESSERA_DATA_DIR: join(directory, 'data') };
     return (await run(process.execPath, [program, ...words], { env })).stdout;
   }
 

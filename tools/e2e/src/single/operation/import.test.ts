@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { newDatabaseUrl } from '@tessera/test-kit';
-import { eventually, freePort } from '@tessera/test-kit/provision';
+import { bareEnvironment, eventually, freePort } from '@tessera/test-kit/provision';
 import { Secret, TOTP } from 'otpauth';
 import {
   authorizationQuery,
@@ -61,7 +61,7 @@ it('people of a realm of Keycloak 26 sign in as before: the same sub, password a
   const tessera = async (...words: string[]) =>
     run(process.execPath, ['apps/cli/src/main.ts', ...words, '--direct'], {
       cwd: root,
-      env: { PATH: process.env['PATH'] ?? '', ...keys, DATABASE_URL },
+      env: { ...bareEnvironment(), ...keys, DATABASE_URL },
     });
   const database = new Client({ connectionString: DATABASE_URL });
   await database.connect();

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { newDatabaseUrl } from '@tessera/test-kit';
+import { bareEnvironment } from '@tessera/test-kit/provision';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fillTables, smallTables } from './large-tables.ts';
@@ -30,7 +31,7 @@ describe(`statements on tables of ${tableRows.toLocaleString('en')} rows`, () =>
   beforeAll(async () => {
     const url = await newDatabaseUrl();
     const cli = fileURLToPath(new URL('../../../../../apps/cli/src/main.ts', import.meta.url));
-    execFileSync(process.execPath, [cli, 'migrate'], { env: { DATABASE_URL: url } });
+    execFileSync(process.execPath, [cli, 'migrate'], { env: { ...bareEnvironment(), DATABASE_URL: url } });
     client = new Client({ connectionString: url });
     await client.connect();
     await fillTables(client, tableRows);

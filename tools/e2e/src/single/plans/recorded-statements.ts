@@ -92,14 +92,22 @@ function runStoreTests(databaseUrl: string): Promise<void> {
 
 async function statementsIn(log: string): Promise<readonly RecordedStatement[]> {
   const names = namesInSources();
+  const known = new Map<string, boolean>();
+  const isOfSources = (name: string): boolean => {
+    const found = known.get(name) ?? names.some((each) => each.test(name));
+    known.set(name, found);
+    return found;
+  };
   const statements = new Map<string, RecordedStatement>();
   for await (const line of createInterface({ input: createReadStream(log) })) {
     // The last one may still be under way.
     if (!line.endsWith('}')) continue;
+    // A whole run writes millions of lines, most of them of statements without a name, or of tests.
+    const [, named] = /"message":"execute ([\w.]+): /u.exec(line) ?? [];
+    if (named === undefined || /^(test|migrate)\./u.test(named) || !isOfSources(named)) continue;
     const { message, detail } = JSON.parse(line) as { readonly message?: string; readonly detail?: string };
     const [, name, run] = /^execute ([\w.]+): (.+)$/su.exec(message ?? '') ?? [];
-    if (name === undefined || run === undefined || /^(test|migrate)\./u.test(name)) continue;
-    if (!names.some((each) => each.test(name))) continue;
+    if (name === undefined || run === undefined) continue;
     // The tests of the audit have a schema of their own with the table that every service has.
     const text = run.replaceAll(/\bsample\./gu, 'token.');
     const values = [...(detail ?? '').matchAll(/\$\d+ = (NULL|'(?:[^']|'')*')/gu)].map(

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { startReceiver, type Received } from '@tessera/test-kit';
-import { eventually } from '@tessera/test-kit/provision';
+import { bareEnvironment, eventually } from '@tessera/test-kit/provision';
 import { claimsOf, dialects, tokensOf } from '@tessera/test-client';
 import { expectError } from '../../harness/flows.ts';
 import { poll, startCiba } from '../../harness/out-of-band.ts';
@@ -34,7 +34,7 @@ export function webhookSuite(system: () => System): void {
 
   async function verificationKey(): Promise<string> {
     const args = ['apps/cli/src/main.ts', 'webhook-key', '--tenant', 'acme', '--client-id', client];
-    const env = { PATH: process.env['PATH'] ?? '', TESSERA_WEBHOOK_KEY: webhookKey };
+    const env = { ...bareEnvironment(), TESSERA_WEBHOOK_KEY: webhookKey };
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env });
     return stdout.trim();
   }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '@tessera/test-kit/provision';
+import { bareEnvironment, eventually } from '@tessera/test-kit/provision';
 import { claimsOf, decideCiba, decideDevice, tokensOf, type DecisionWord } from '@tessera/test-client';
 import { people, secrets } from '../../harness/declared-state.ts';
 import { authorizeQuery, codeFor, expectError, redeem, refresh } from '../../harness/flows.ts';
@@ -23,7 +23,7 @@ describe('the tessera command', () => {
   function tessera(args: readonly string[], environment: Readonly<Record<string, string>>) {
     const child = spawn(process.execPath, ['apps/cli/src/main.ts', ...args], {
       cwd: root,
-      env: { PATH: process.env['PATH'] ?? '', TESSERA_ISSUER: system.baseUrl, ...environment },
+      env: { ...bareEnvironment(), TESSERA_ISSUER: system.baseUrl, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const printed = { out: '', said: '' };
