@@ -7,8 +7,8 @@ import {
   putApplications,
   restoreApplications,
 } from '../applications/commands.postgres.ts';
-import { putIdentities } from '../factors/put-identities.postgres.ts';
-import { putPasskeys } from '../factors/put-passkeys.postgres.ts';
+import { putIdentities, withholdIdentities } from '../factors/put-identities.postgres.ts';
+import { putPasskeys, withholdPasskeys } from '../factors/put-passkeys.postgres.ts';
 import { putTotps } from '../factors/put-totps.postgres.ts';
 import { deleteProviders, putProviders } from '../providers/commands.postgres.ts';
 import { putJudgements } from '../providers/judge-emails.postgres.ts';
@@ -100,7 +100,7 @@ async function judgedBy(
  */
 function commandsOf(plan: TenantPlan): Command[] {
   const { desired, tenant, resources, roles, providers, users, applications, restores } = plan;
-  const { totps = [], passkeys = [], bound = [] } = plan;
+  const { totps = [], passkeys = [], bound = [], withheldPasskeys = [], unbound = [] } = plan;
   const ends = endsOf(plan);
   const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
     records.length === 0 ? [] : [command(records)];
@@ -128,7 +128,9 @@ function commandsOf(plan: TenantPlan): Command[] {
     ...ifAny(deleteUsers, users.deleted),
     ...ifAny(putUsers, putOf(users)),
     ...ifAny(putTotps, totps),
+    ...ifAny(withholdPasskeys, withheldPasskeys),
     ...ifAny(putPasskeys, passkeys),
+    ...ifAny(withholdIdentities, unbound),
     ...ifAny(putIdentities, bound),
     ...ifAny(
       endPeople,

@@ -120,12 +120,15 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
   const { email, emailVerified, enabled, firstName, lastName, requiredActions } = user;
   const person = `user ${name}`;
   const identities: Entry[] = [];
+  let withholdsLinks = false;
   const isUnproven = mustVerify(user, reading.verifiesEmail);
   for (const { identityProvider: provider, userId: subject } of user.federatedIdentities)
     if (!linkedProviders.has(provider) || subject === '')
       report(`sign-in by ${provider} of ${person}: has no counterpart`);
-    else if (isUnproven) report(`sign-in by ${provider} of ${person}: they must verify their address first`);
-    else identities.push({ provider, subject });
+    else if (isUnproven) {
+      withholdsLinks = true;
+      report(`sign-in by ${provider} of ${person}: they must verify their address first`);
+    } else identities.push({ provider, subject });
   let isKeptOut = false;
   for (const action of requiredActions) {
     if (action === newPassword) continue;
@@ -150,7 +153,8 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
       // Without a status, people who were disabled here stay disabled.
       status: enabled && !isKeptOut ? '' : 'disabled',
       roles,
-      identities: identities.length > 0 ? identities : '',
+      // An empty list takes away what an earlier import brought.
+      identities: identities.length > 0 || withholdsLinks ? identities : '',
       ...passwordOf(user, person, reading, report),
       ...attributesOf(user, reading.groupsOf(user), person, report),
     }).filter(([, value]) => value !== ''),
@@ -222,7 +226,7 @@ function passwordOf(
   return {
     ...password,
     ...(app.totp !== undefined && { totp: app.totp }),
-    ...(passkeys.length > 0 && !isUnproven && { passkeys }),
+    ...(passkeys.length > 0 && { passkeys: isUnproven ? [] : passkeys }),
   };
 }
 

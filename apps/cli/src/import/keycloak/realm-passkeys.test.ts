@@ -88,7 +88,8 @@ it('passkeys and sign-ins by providers come only with those who need not verify 
     [false, asked],
   ] as const) {
     const { lines, ...ways } = found(verifyEmail, ofPerson);
-    expect(ways).toEqual({ passkeys: undefined, identities: undefined });
+    // An earlier import may have brought some, which go.
+    expect(ways).toEqual({ passkeys: [], identities: [] });
     expect(lines).toEqual(
       expect.arrayContaining([
         'passkeys of user ada: they must verify their address first',
