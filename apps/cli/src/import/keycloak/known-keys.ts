@@ -57,7 +57,8 @@ const meaningless: readonly (readonly [reason: string, keys: string])[] = [
   [
     'guessing is slowed down here by limits of the installation, and addresses are always https',
     `maxFailureWaitSeconds minimumQuickLoginWaitSeconds waitIncrementSeconds quickLoginCheckMilliSeconds
-    maxDeltaTimeSeconds failureFactor maxTemporaryLockouts bruteForceStrategy sslRequired sslNotRequired`,
+    maxDeltaTimeSeconds failureFactor maxTemporaryLockouts maxSecondaryAuthFailures bruteForceStrategy sslRequired
+    sslNotRequired`,
   ],
   [
     'what has it comes with a line of its own, or is read where it counts',
@@ -94,7 +95,8 @@ const meaningless: readonly (readonly [reason: string, keys: string])[] = [
     'said at other keys too',
     `attributes.oauth2DeviceCodeLifespan attributes.oauth2DevicePollingInterval attributes.clientSession*
     attributes.clientOfflineSession* attributes.organizationsEnabled attributes.adminPermissionsEnabled
-    attributes.verifiableCredentialsEnabled attributes.userProfileEnabled attributes.actionTokenGenerated*
+    attributes.verifiableCredentialsEnabled attributes.userProfileEnabled attributes.userProfileProvider
+    attributes.actionTokenGenerated*
     attributes.offlineSession* attributes.bruteForceProtected attributes.permanentLockout
     attributes.maxTemporaryLockouts attributes.bruteForceStrategy attributes.maxFailureWaitSeconds
     attributes.minimumQuickLoginWaitSeconds attributes.waitIncrementSeconds attributes.quickLoginCheckMilliSeconds
@@ -125,6 +127,7 @@ const told: readonly (readonly [line: string, keys: string, harmless?: readonly 
     'codes and links last as long as the installation says',
     `accessCodeLifespan accessCodeLifespanUserAction accessCodeLifespanLogin actionTokenGeneratedByAdminLifespan
     actionTokenGeneratedByUserLifespan oauth2DeviceCodeLifespan oauth2DevicePollingInterval
+    attributes.oauth2.device.code.lifespan attributes.oauth2.device.polling.interval
     clients[].attributes.oauth2.device.code.lifespan clients[].attributes.oauth2.device.polling.interval`,
     [60, 300, 1800, 43_200, 600, 5, ...off],
   ],
@@ -134,12 +137,20 @@ const told: readonly (readonly [line: string, keys: string, harmless?: readonly 
     'loginTheme emailTheme clients[].attributes.logoUri clients[].attributes.tosUri clients[].attributes.policyUri',
     ['keycloak', 'keycloak.v2', 'base', ...off],
   ],
-  ['pages have their own texts', 'localizationTexts'],
-  ['rules for clients have no counterpart', 'clientProfiles clientPolicies'],
+  ['pages have their own texts', 'localizationTexts messageBundles'],
+  [
+    'rules for clients have no counterpart',
+    'clientProfiles clientPolicies components.org.keycloak.services.clientpolicy.*',
+  ],
+  [
+    'roles come whether or not a client asks for them',
+    'roles.realm[].scopeParamRequired roles.client.*[].scopeParamRequired',
+  ],
   [
     'has no counterpart',
     `organizations organizationsEnabled userManagedAccessAllowed adminPermissionsEnabled verifiableCredentialsEnabled
-    oid4VciEnabled attributes.shortVerificationUri clients[].attributes.logout.confirmation.enabled
+    oid4VciEnabled scimApiEnabled clients[].attributes.introspection.signed.response.alg
+    attributes.shortVerificationUri clients[].attributes.logout.confirmation.enabled
     clients[].attributes.sectorIdentifierUri clients[].attributes.backchannel.logout.revoke.offline.tokens
     clients[].attributes.client_credentials.use_refresh_token clients[].attributes.id.token.as.detached.signature
     clients[].attributes.authorization.* clients[].attributes.client.use.lightweight.access.token.enabled
