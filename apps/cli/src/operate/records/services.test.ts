@@ -467,7 +467,7 @@ describe('where a command works', () => {
       ]);
       expect(out + said).not.toContain('On the ');
       for (const words of [
-        'tenant update --tenant acme --name Acme --validate-only',
+        'tenant update --tenant acme --name Acme --take-over --validate-only',
         'user invite bob --tenant acme --email bob@acme.example --validate-only',
         `import people ${file('[{ "username": "bob" }]', 'people.json')} --tenant acme --dry-run`,
       ])
