@@ -127,10 +127,11 @@ describe('the field report', () => {
   });
 
   it('a client without lists has the scopes that a new realm gives', () => {
-    const { optionalClientScopes: _, ...bare } = { ...app, optionalClientScopes: undefined };
-    const { records } = moved({ clients: [bare] });
+    const { records } = moved({ clients: [app] });
     const scopes = ['openid', 'profile', 'email', 'phone', 'address', 'offline_access'];
-    expect((records.applications[0]?.['scopes'] as string[]).toSorted()).toEqual(scopes.toSorted());
+    const [{ scopes: found } = {}] = records.applications;
+    expect(found).toEqual(expect.arrayContaining(scopes));
+    expect(found).toHaveLength(scopes.length);
   });
 
   it('one redirect URI that does not come takes nothing else away', () => {

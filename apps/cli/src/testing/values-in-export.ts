@@ -25,7 +25,8 @@ export function texts(value: unknown): readonly string[] {
 }
 
 export function text(value: unknown): string {
-  return typeof value === 'string' ? value : typeof value === 'object' ? '' : String(value ?? '');
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
 export function flag(value: unknown): boolean {

@@ -84,7 +84,7 @@ function widerRedirects({ client, given }: OfClient, application: Node): Finding
     texts(application[key]).map((uri): Finding => [`${key} has ${uri}`, !accepts(patterns, uri)]);
   const prefixes = (key: string, patterns: readonly string[]) =>
     texts(application[key]).map((uri): Finding => [`${key} has ${uri}`, !patterns.includes(`${uri}*`)]);
-  const loopback = texts(application['redirectUris']).filter((uri) => /^http:/.test(uri));
+  const loopback = texts(application['redirectUris']).filter((uri) => uri.startsWith('http:'));
   return [
     ...more('redirectUris', had),
     ...more('logoutRedirectUris', hadForLogout),

@@ -6,6 +6,7 @@ import { arrivedIn, arrivedOf } from '../../testing/arrived.ts';
 import { generatedRealm } from '../../testing/generated-realm.ts';
 import { moved } from '../../testing/moved-realm.ts';
 import { pepper, printed } from '../../testing/run-command.ts';
+import type { Node } from '../../testing/values-in-export.ts';
 import { widerRights } from '../../testing/wider-rights.ts';
 
 it('no right appears that a client or a person did not have, whatever the realm', () => {
@@ -45,7 +46,7 @@ it('no right appears in a tenant, as its records are read back', async () => {
       expect([code, said.match(/^left out: .*nobody knows.*/gm)], said).toEqual([0, null]);
       const { out } = await run(`get --tenant ${tenant}`);
       const arrived = await arrivedIn(DATABASE_URL, tenant, out);
-      expect(widerRights(JSON.parse(text), arrived)).toEqual([]);
+      expect(widerRights(JSON.parse(text) as Node, arrived)).toEqual([]);
     }),
     { numRuns: runsEverything ? 1000 : 10 },
   );

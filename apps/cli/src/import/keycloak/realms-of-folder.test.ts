@@ -6,11 +6,11 @@ import { migrations as directoryMigrations } from '@tessera/directory';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { arrivedIn } from '../../testing/arrived.ts';
 import { pepper, printed } from '../../testing/run-command.ts';
-import { node, text, type Node } from '../../testing/values-in-export.ts';
+import type { Node } from '../../testing/values-in-export.ts';
 import { realmsIn, widerRights } from '../../testing/wider-rights.ts';
 import { CommandError } from '../../terminal.ts';
 import { importedRealm } from './imported-realm.ts';
-import { knownKeys } from './known-keys.ts';
+import { knownKeys } from './realm/known-keys.ts';
 
 /** Exports of realms: one that Keycloak wrote for an example, or all of a folder. */
 const folder =

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { userInfoClaimNames } from '@tessera/oauth';
-import type { Entry } from '../files/imported.ts';
-import { idAttribute } from './people.ts';
+import type { Entry } from '../../files/imported.ts';
+import { idAttribute } from '../people/person-attributes.ts';
 import { audienceMapper } from './audience-scopes.ts';
 import { assignedScopes, audienceResolveMapper } from './client-scopes.ts';
-import { groupAttributeOf, groupMapper } from './groups.ts';
+import { groupAttributeOf, groupMapper } from '../people/groups.ts';
 import {
   ownClients,
   ownScopes,
@@ -13,8 +13,8 @@ import {
   type Mapper,
   type Realm,
   type Report,
-} from './realm.ts';
-import type { Roles } from './roles.ts';
+} from '../realm/realm.ts';
+import type { Roles } from '../realm/roles.ts';
 
 const targets = {
   'id.token.claim': 'idToken',

@@ -1,6 +1,6 @@
 import { longestSecret, mostDaysOfShortSecret, shortestSecret } from '@tessera/directory';
-import { CommandError } from '../../terminal.ts';
-import type { Entry } from '../files/imported.ts';
+import { CommandError } from '../../../terminal.ts';
+import type { Entry } from '../../files/imported.ts';
 import type { Client } from './realm.ts';
 
 interface Secrets {

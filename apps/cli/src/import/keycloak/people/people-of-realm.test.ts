@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { moved, type Part } from '../../testing/moved-realm.ts';
+import { moved, type Part } from '../../../testing/moved-realm.ts';
 import { withheldPassword } from '@tessera/directory';
 
 /** What is declared of the password of a person. */

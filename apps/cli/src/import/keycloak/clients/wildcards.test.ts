@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { movedClient, type Part } from '../../testing/moved-realm.ts';
+import { movedClient, type Part } from '../../../testing/moved-realm.ts';
 
 const spa = { publicClient: true, attributes: { 'post.logout.redirect.uris': '+' } };
 const kept = (redirectUris: readonly string[], part: Part = spa) =>

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Entry } from '../files/imported.ts';
-import type { Credential } from './realm.ts';
+import type { Entry } from '../../files/imported.ts';
+import type { Credential } from '../realm/realm.ts';
 
 const credentialData = z.object({
   credentialId: z.string().min(1),

@@ -1,5 +1,5 @@
-import type { Entry } from '../files/imported.ts';
-import type { Client, Report } from './realm.ts';
+import type { Entry } from '../../files/imported.ts';
+import type { Client, Report } from '../realm/realm.ts';
 
 /** What an application may ask for tokens with. */
 export interface Grants {

@@ -1,40 +1,15 @@
-import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
-import type { Entry } from '../files/imported.ts';
+import type { Entry } from '../../files/imported.ts';
 import { withheldPassword } from '@tessera/directory';
 import { groupAttributes } from './groups.ts';
-import { placeholder } from './imported-secrets.ts';
+import { placeholder } from '../realm/imported-secrets.ts';
 import { oneTimePasswords, totpOf } from './one-time-password.ts';
+import { attributesOf } from './person-attributes.ts';
 import { passkeyOf, passkeyType } from './realm-passkeys.ts';
 import { passwordHashOf } from './password-hash.ts';
-import type { Credential, Realm, Report, User } from './realm.ts';
-import type { Choices } from './restrictions.ts';
-import type { Roles } from './roles.ts';
-import type { SignInFlows } from './sign-in-flows.ts';
-
-/** The attribute with the identifier that clients know from Keycloak as `sub`, where people get another one. */
-export const idAttribute = 'keycloakId';
-
-/** Attributes that Keycloak's own client scopes map to standard claims. */
-const standardAttributes: ReadonlyMap<string, string> = new Map([
-  ['birthdate', 'birthdate'],
-  ['gender', 'gender'],
-  ['locale', 'locale'],
-  ['middleName', 'middleName'],
-  ['nickname', 'nickname'],
-  ['phoneNumber', 'phoneNumber'],
-  ['picture', 'picture'],
-  ['profile', 'profile'],
-  ['website', 'website'],
-  ['zoneinfo', 'zoneinfo'],
-]);
-const addressAttributes: ReadonlyMap<string, string> = new Map([
-  ['formatted', 'formatted'],
-  ['street', 'streetAddress'],
-  ['locality', 'locality'],
-  ['region', 'region'],
-  ['postal_code', 'postalCode'],
-  ['country', 'country'],
-]);
+import type { Credential, Realm, Report, User } from '../realm/realm.ts';
+import type { Choices } from '../realm/restrictions.ts';
+import type { Roles } from '../realm/roles.ts';
+import type { SignInFlows } from '../realm/sign-in-flows.ts';
 
 /** Ways to sign in besides the password, by the type of their credential. */
 const credentialNames: ReadonlyMap<string, string> = new Map([
@@ -260,42 +235,4 @@ function withoutFactor(isFactor: boolean, acceptsWider: boolean): string {
   return acceptsWider
     ? '; the password alone signs in'
     : ', so the password is left out too; they need a link to set one';
-}
-
-function attributesOf({ id, attributes: given }: User, groups: Entry, person: string, report: Report): Entry {
-  const standard: Entry = {};
-  const address: Entry = {};
-  const attributes: Entry = {};
-  for (const [name, values] of Object.entries(given)) {
-    const [first = '', ...more] = values.filter((value) => value !== '');
-    if (first === '') continue;
-    const [ofPerson, ofAddress] = [standardAttributes.get(name), addressAttributes.get(name)];
-    if (ofPerson !== undefined) standard[ofPerson] = first;
-    else if (ofAddress !== undefined) address[ofAddress] = first;
-    else attributes[name] = more.length === 0 ? first : [first, ...more];
-  }
-  const own = { ...(id !== '' && { [idAttribute]: id }), ...groups };
-  const fitting = fittingOf(attributes, own, person, report);
-  return { ...standard, ...(Object.keys(address).length > 0 && { address }), attributes: fitting };
-}
-
-/** As many attributes as a person may have, with those of ours. The largest go first. Reports those that go. */
-function fittingOf(attributes: Entry, own: Entry, person: string, report: Report): Entry {
-  const isTooMuch = (kept: Entry): boolean =>
-    Object.keys(kept).length > mostAttributes || Buffer.byteLength(JSON.stringify(kept)) > mostAttributeBytes;
-  const kept = { ...attributes, ...own };
-  if (!isTooMuch(kept)) return kept;
-  const sizeOf = (name: string): number => JSON.stringify(attributes[name]).length;
-  const largestFirst = Object.keys(attributes)
-    .filter((name) => !Object.hasOwn(own, name))
-    .toSorted((left, right) => sizeOf(right) - sizeOf(left));
-  const gone: string[] = [];
-  for (const name of largestFirst) {
-    if (!isTooMuch(kept)) break;
-    Reflect.deleteProperty(kept, name);
-    gone.push(name);
-  }
-  const most = `at most ${mostAttributes}, of ${mostAttributeBytes} bytes together`;
-  report(`attributes ${gone.join(', ')} of ${person}: a person has ${most}`);
-  return kept;
 }

@@ -1,5 +1,5 @@
-import type { Entry } from '../files/imported.ts';
-import { ownScopes, type Mapper, type Realm, type Report } from './realm.ts';
+import type { Entry } from '../../files/imported.ts';
+import { ownScopes, type Mapper, type Realm, type Report } from '../realm/realm.ts';
 
 /** A client scope with an audience is a scope of the API resource that has this audience. */
 interface Scopes {

@@ -1,6 +1,6 @@
 import { isLoopbackRedirect, logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
-import type { Entry } from '../files/imported.ts';
-import type { Client, Report } from './realm.ts';
+import type { Entry } from '../../files/imported.ts';
+import type { Client, Report } from '../realm/realm.ts';
 import { withPrefixes } from './wildcards.ts';
 
 /** What stands in place of the wildcards of a client. */

@@ -1,5 +1,5 @@
-import type { Entry } from '../files/imported.ts';
-import type { Mapper, Realm, User } from './realm.ts';
+import type { Entry } from '../../files/imported.ts';
+import type { Mapper, Realm, User } from '../realm/realm.ts';
 
 /** The mapper that names the groups of a person. */
 export const groupMapper = 'oidc-group-membership-mapper';

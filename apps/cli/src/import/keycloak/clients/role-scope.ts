@@ -1,6 +1,6 @@
 import { scopesOfClient } from './client-scopes.ts';
-import type { Client, Realm } from './realm.ts';
-import type { Roles } from './roles.ts';
+import type { Client, Realm } from '../realm/realm.ts';
+import type { Roles } from '../realm/roles.ts';
 
 /** The role of applications whose tokens have no roles: nobody has it. */
 export const noRoles = 'keycloak:no-roles';

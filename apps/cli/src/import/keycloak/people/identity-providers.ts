@@ -1,4 +1,4 @@
-import type { Realm, Report } from './realm.ts';
+import type { Realm, Report } from '../realm/realm.ts';
 
 /** Providers by whose `sub` Keycloak knows people, and with which they sign in by OpenID Connect here, too. */
 const openid: ReadonlySet<string> = new Set(['google', 'keycloak-oidc', 'oidc']);

@@ -1,17 +1,17 @@
 import { builtInScopes } from '@tessera/oauth';
-import type { Entry, ToDo } from '../files/imported.ts';
+import type { Entry, ToDo } from '../../files/imported.ts';
 import { scopesOfClient } from './client-scopes.ts';
 import { claimsOf, claimsOfService, reportMappers } from './claims.ts';
 import type { RedirectUris } from './exact-uris.ts';
 import { givenScopesOf } from './given-scopes.ts';
 import { grantsOf } from './grants.ts';
-import { bySecret, secretsOf } from './imported-secrets.ts';
-import { ownClients, type Client, type Realm, type Report } from './realm.ts';
+import { bySecret, secretsOf } from '../realm/imported-secrets.ts';
+import { ownClients, type Client, type Realm, type Report } from '../realm/realm.ts';
 import { redirectsOf, redirectUrisOf } from './redirects.ts';
-import { narrowedBy, type Choices } from './restrictions.ts';
+import { narrowedBy, type Choices } from '../realm/restrictions.ts';
 import { noRoles, roleScopeOf } from './role-scope.ts';
-import type { Roles } from './roles.ts';
-import type { SignInFlows } from './sign-in-flows.ts';
+import type { Roles } from '../realm/roles.ts';
+import type { SignInFlows } from '../realm/sign-in-flows.ts';
 
 /** What applications refer to, and how they are read. */
 interface Surroundings extends Choices {

@@ -1,6 +1,6 @@
 import { withheldPassword } from '@tessera/directory';
 import { describe, expect, it } from 'vitest';
-import { moved, type Part } from '../../testing/moved-realm.ts';
+import { moved, type Part } from '../../../testing/moved-realm.ts';
 
 const password = { type: 'password', value: 'correct horse' };
 const secret = 'a secret of twenty b';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { client, mapper, moved, type Part } from '../../testing/moved-realm.ts';
+import { client, mapper, moved, type Part } from '../../../testing/moved-realm.ts';
 
 const groups = [{ name: 'Staff', subGroups: [{ name: 'Accounts' }, { name: 'R~/D' }] }];
 const users = [

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CommandError } from '../../terminal.ts';
+import { CommandError } from '../../../terminal.ts';
 
 /** Keycloak reads numbers and truth values as texts, and texts as them. */
 const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);

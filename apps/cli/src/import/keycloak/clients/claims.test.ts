@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mapper, movedClient, type Part } from '../../testing/moved-realm.ts';
+import { mapper, movedClient, type Part } from '../../../testing/moved-realm.ts';
 
 describe('clients', () => {
   it('that are services have no claims, and say so', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { endOfShortSecrets } from './imported-secrets.ts';
-import { client, moved, movedClient, type Part } from '../../testing/moved-realm.ts';
+import { endOfShortSecrets } from '../realm/imported-secrets.ts';
+import { client, moved, movedClient, type Part } from '../../../testing/moved-realm.ts';
 
 /** Keycloak's own, of half an hour and ten hours. */
 const session = { sessionRefreshTokenIdle: 1800, sessionRefreshTokenAbsolute: 36_000 };

@@ -1,8 +1,8 @@
 import { logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
-import { CommandError } from '../../terminal.ts';
-import { printable } from '../files/printable.ts';
-import { ownClients, readRealm, type Client, type Realm } from './realm.ts';
+import { CommandError } from '../../../terminal.ts';
+import { printable } from '../../files/printable.ts';
+import { ownClients, readRealm, type Client, type Realm } from '../realm/realm.ts';
 import { logoutUrisOf, readUri, type ExactUris } from './redirects.ts';
 
 /** By the identifier of the client. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { moved, type Part } from '../../testing/moved-realm.ts';
+import { moved, type Part } from '../../../testing/moved-realm.ts';
 
 const id = Buffer.from([0xfb, 0xff, 1, 2]);
 const key = Buffer.from([0xa5, 1, 2, 3, 0x26, 0x3e, 0xff]);

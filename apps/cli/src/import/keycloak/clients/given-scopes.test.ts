@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { client, mapper, moved, movedClient, type Part } from '../../testing/moved-realm.ts';
+import { client, mapper, moved, movedClient, type Part } from '../../../testing/moved-realm.ts';
 
 const audience = (name: string, more: Part = {}) =>
   mapper('oidc-audience-mapper', {
