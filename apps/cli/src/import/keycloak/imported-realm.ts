@@ -1,4 +1,5 @@
 import { slug, type Imported, type ImportedRecords } from '../files/imported.ts';
+import { printable } from '../files/printable.ts';
 import { applicationsOf } from './clients/applications.ts';
 import { scopesOf } from './clients/audience-scopes.ts';
 import { isOwnClaim, readMappers } from './clients/claims.ts';
@@ -82,7 +83,8 @@ export function importedRealm(
   const tenant = slug(name);
   return {
     tenant,
-    tenantName: displayName === '' ? name : displayName,
+    // Keycloak takes spaces around it.
+    tenantName: printable(displayName).trim() || printable(name).trim(),
     // Without an issuer it has no effect.
     tenantKeys: { endpoints: 'keycloak' },
     owner: tenant === '' ? 'keycloak' : `keycloak:${tenant}`,
