@@ -5,7 +5,8 @@
  */
 export const folderOrder: Readonly<Record<string, string>> = {
   'apps/cli': `terminal.ts options.ts print-records.ts settings.ts processes.ts webhook-key.ts waiting-line.ts at-hand oauth flow contexts operate/schemas
-    operate/records records operate/isolation operate people issued audit import/files import/keycloak import/from import/outcome import client-config
+    operate/records records operate/isolation operate people issued audit import/files import/keycloak/realm import/keycloak/people import/keycloak/clients
+    import/keycloak import/from import/outcome import client-config
     commands complete-values.ts run.ts main.ts`,
   'apps/standalone': `administer.ts banner.ts development-secret.ts welcome-link.ts config.ts demo-client compose.ts main.ts`,
   'libs/admin': `config.ts complete-impact.ts shown-lock.ts telling-what-ended.ts local-administration.ts offered-to-command.ts rules audit

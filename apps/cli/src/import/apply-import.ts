@@ -30,6 +30,8 @@ export interface ImportedCounts {
 
 /** What an import tells while it is applied. */
 interface Told {
+  /** A part is there. */
+  begun(): void;
   /** Something is left out because of what others did since the check. */
   leftOut(line: string): void;
   /** Everything but people is there. */
@@ -52,6 +54,7 @@ export async function applyImport(
   let [hasBegun, people, place] = [false, 0, 0];
   const count = ({ created, updated, deleted, newPeople }: ApplyDeclaredStateResponse): void => {
     hasBegun = true;
+    told.begun();
     counts.created += created;
     counts.updated += updated;
     counts.deleted += deleted;

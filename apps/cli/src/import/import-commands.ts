@@ -120,13 +120,13 @@ async function importKeycloak(
     names.map(async (each) => ({ name: each, source: await sourceOf(each, context) })),
   );
   if (redirectUrisTemplate) {
-    const { redirectUrisTemplate: templateOf } = await import('./keycloak/exact-uris.ts');
+    const { redirectUrisTemplate: templateOf } = await import('./keycloak/clients/exact-uris.ts');
     context.out(templateOf(files, realm));
     return;
   }
   const [{ importedRealm }, { endOfShortSecrets }, { importRecords }] = await Promise.all([
     import('./keycloak/imported-realm.ts'),
-    import('./keycloak/imported-secrets.ts'),
+    import('./keycloak/realm/imported-secrets.ts'),
     import('./import-records.ts'),
   ]);
   const keptUntil = keepShortSecrets && endOfShortSecrets(keepShortSecrets, context.now());

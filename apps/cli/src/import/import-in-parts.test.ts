@@ -145,7 +145,7 @@ it('an import that ends at a third and at two thirds goes on, and ends as one th
   await whole.run(everybody);
   const { code, said } = await run(everybody, '', stopAt(2));
   const sentence = 'people were imported, and stay; the same import goes on behind them. It was stopped.\n';
-  const stopped = listsOf(600, 'Would arrive');
+  const stopped = listsOf(600, 'To arrive in all');
   expect([code, said]).toEqual([1, `${stopped}250 of 600 ${sentence}`]);
   const first = await people();
   expect(first).toHaveLength(251);
@@ -205,7 +205,7 @@ it('a conflict that others make meanwhile ends it; what was imported stays, and 
     await declared.apply(request, rootCall('test'));
   });
   expect(code).toBe(3);
-  const [, error = ''] = said.split(listsOf(600, 'Would arrive'));
+  const [, error = ''] = said.split(listsOf(600, 'To arrive in all'));
   expect(error).toMatch(/^500 of 600 people were imported, and stay; the same import goes on behind them\. /);
   expect(error).toMatch(/ Nothing of the next part was applied: .*\nuser p0550, of the owner "others"\n/);
   expect(await people()).toHaveLength(502);

@@ -11,7 +11,7 @@ import { applyImport, type ImportedCounts } from './apply-import.ts';
 import { checkImport, type CheckedImport } from './check-import.ts';
 import type { Entry, Imported } from './files/imported.ts';
 import { printable } from './files/printable.ts';
-import { enabledOf, listsOf, printLists } from './outcome/import-lists.ts';
+import { enabledOf, listsOf, printLists, type Stage } from './outcome/import-lists.ts';
 import type { BaseRecords, Importing } from './importing.ts';
 import { createPartCalls } from './part-calls.ts';
 import { readPresentTenant, withIssuer } from './present-tenant.ts';
@@ -61,29 +61,29 @@ export async function importRecords(
     const checked = await checkImport(importing);
     const { base, people } = checked;
     const leftOut = new Set([...checked.lines, ...settled.keptLines]);
-    let isApplied = false;
+    let stage: Stage = 'checked';
     try {
       requireAllowed(importing, checked, terminal);
       if (!dryRun) {
         const counts = await applyImport(importing, checked, {
+          begun: () => void (stage = 'begun'),
           leftOut: (line) => void leftOut.add(line),
           baseApplied: () => printSecrets(base, settled.made, terminal),
         });
-        isApplied = true;
+        stage = 'applied';
         sayCounts(tenantId, counts, terminal);
       }
     } finally {
       const { total } = people;
       const lists = listsOf({ ...settled, base, people: total, leftOut });
-      printLists(lists, isApplied, terminal);
+      printLists(lists, stage, terminal);
       if (report !== undefined) {
         const applications = base.applications.map((each) =>
           settled.stayDisabled.has(String(each['clientId'])) ? { ...each, status: 'disabled' } : each,
         );
         const time = new Date(terminal.now()).toISOString();
         const { toDo } = imported;
-        const state = { isDryRun: dryRun, hasStopped: !dryRun && !isApplied };
-        const page = { tenantId, time, ...state, lists, applications, toDo, people };
+        const page = { tenantId, time, isDryRun: dryRun, stage, lists, applications, toDo, people };
         await writeReport(report, reportPage(page));
       }
     }

@@ -91,7 +91,8 @@ export function leavingOutPasskeys(host: string | undefined): LeavingOut {
     of(users) {
       for (const user of users) {
         const { passkeys } = user;
-        if (!Array.isArray(passkeys)) continue;
+        // An empty list takes passkeys away.
+        if (!Array.isArray(passkeys) || passkeys.length === 0) continue;
         const kept = passkeys
           .filter(isEntry)
           .map((passkey): Entry => ({ rpId: host, ...passkey }))

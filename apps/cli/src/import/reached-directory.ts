@@ -55,6 +55,8 @@ function begin(terminal: Terminal, changes: boolean): Session {
   const work = withService('directory', terminal, {
     name: 'Importing',
     changes,
+    // Also without a change: what would become of it depends on where it is.
+    saysWhere: true,
     timeoutMs,
     async run(clientOf) {
       for (;;) {

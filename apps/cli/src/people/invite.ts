@@ -45,6 +45,7 @@ export async function invite(options: InviteOptions, terminal: CommandContext): 
   const invitations = await withService('directory', terminal, {
     name: 'Inviting',
     changes: !validateOnly,
+    saysWhere: true,
     timeoutMs,
     async run(clientOf, call) {
       const callees = { clientOf, call };

@@ -51,6 +51,7 @@ export async function withPerson<T>(
   const result = await withService('directory', terminal, {
     name,
     changes: options.validateOnly !== true,
+    saysWhere: true,
     timeoutMs: 10_000,
     async run(clientOf, call) {
       const callees = { clientOf, call };

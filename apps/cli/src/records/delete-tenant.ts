@@ -30,6 +30,7 @@ export async function deleteTenant(options: DeletionOptions, terminal: Terminal)
   await withService('directory', terminal, {
     name: 'Deleting the tenant',
     changes: !validateOnly,
+    saysWhere: true,
     timeoutMs,
     async run(clientOf, call) {
       const tenants = clientOf(TenantsService);

@@ -71,6 +71,7 @@ export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal
   const { impact: ends, ...answered } = await withService('directory', terminal, {
     name: isReading ? 'Reading' : 'Changing the record',
     changes: !isReading && options.validateOnly !== true,
+    saysWhere: !isReading,
     timeoutMs,
     run: (clientOf, call) => answerOf(question, clientOf, call),
   });

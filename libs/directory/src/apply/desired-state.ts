@@ -116,15 +116,16 @@ function nameOf(kind: ListedKind, of: Entry): string {
   return kind === 'user' ? normalizeIdentifier(name) : name;
 }
 
-/** As they are remembered, at the providers that the tenant has. */
+/** As they are remembered, at the providers that the tenant has; undefined if none of them is there. */
 function identitiesAt(
   issuers: ReadonlyMap<string, string>,
-  identities: readonly DeclaredIdentity[] = [],
-): string[] {
-  return identities.flatMap((identity) => {
+  identities: readonly DeclaredIdentity[] | undefined,
+): string[] | undefined {
+  const found = identities?.flatMap((identity) => {
     const issuer = issuers.get(identity.provider);
     return issuer === undefined ? [] : [identityText(identity, issuer)];
   });
+  return found?.length === 0 && identities?.length !== 0 ? undefined : found;
 }
 
 type By = Pick<DesiredOptions, 'owner' | 'takeOver' | 'part'>;

@@ -21,3 +21,17 @@ export function putIdentities(put: readonly PutIdentity[]): Command {
     );
   };
 }
+
+/** Takes from people what they were declared to sign in with. */
+export function withholdIdentities(withheld: readonly PutIdentity[]): Command {
+  return async (write) => {
+    await write(
+      'withhold_declared_identities',
+      `DELETE FROM directory.provider_identity p
+        USING jsonb_to_recordset($2::jsonb) AS i(provider text, issuer text, subject text, "userId" text)
+        WHERE p.tenant_id = $1 AND p.provider = i.provider AND p.issuer = i.issuer AND p.subject = i.subject
+          AND p.user_id = i."userId"`,
+      JSON.stringify(withheld),
+    );
+  };
+}

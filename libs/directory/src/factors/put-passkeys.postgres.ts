@@ -6,6 +6,22 @@ export interface PutPasskey extends DeclaredPasskey {
   readonly userId: string;
 }
 
+/** One that was declared, and no longer is. */
+export type WithheldPasskey = Pick<PutPasskey, 'credentialId' | 'userId'>;
+
+/** Takes declared passkeys from people; what they have set up themselves stays. */
+export function withholdPasskeys(withheld: readonly WithheldPasskey[]): Command {
+  return async (write) => {
+    await write(
+      'withhold_declared_passkeys',
+      `DELETE FROM directory.passkey k
+        USING jsonb_to_recordset($2::jsonb) AS g("credentialId" text, "userId" text)
+        WHERE k.tenant_id = $1 AND k.credential_id = g."credentialId" AND k.user_id = g."userId"`,
+      JSON.stringify(withheld),
+    );
+  };
+}
+
 /** Gives people the passkeys that are declared for them, but those that the tenant has. */
 export function putPasskeys(put: readonly PutPasskey[]): Command {
   return async (write) => {

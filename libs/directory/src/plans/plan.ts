@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { deletionEnds, endsBy } from '../endings/endings.ts';
 import type { NewTotp } from '../factors/declared-totps.ts';
 import type { PutIdentity } from '../factors/put-identities.postgres.ts';
-import type { PutPasskey } from '../factors/put-passkeys.postgres.ts';
+import type { PutPasskey, WithheldPasskey } from '../factors/put-passkeys.postgres.ts';
 import {
   byList,
   listedKinds,
@@ -45,6 +45,10 @@ export interface TenantPlan extends Differences {
   readonly passkeys?: readonly PutPasskey[];
   /** What people sign in with at providers by it. */
   readonly bound?: readonly PutIdentity[];
+  /** Declared passkeys that they lose by it. */
+  readonly withheldPasskeys?: readonly WithheldPasskey[];
+  /** What they no longer sign in with at providers by it. */
+  readonly unbound?: readonly PutIdentity[];
 }
 
 export interface PlanCounts {

@@ -2,8 +2,8 @@ import type { Queryable } from '@tessera/stores';
 import { sqlState } from '@tessera/telemetry';
 import type { PersonId } from '../ground/person-id.ts';
 import { endApplications, restoreApplications } from '../applications/commands.postgres.ts';
-import { putIdentities } from '../factors/put-identities.postgres.ts';
-import { putPasskeys } from '../factors/put-passkeys.postgres.ts';
+import { putIdentities, withholdIdentities } from '../factors/put-identities.postgres.ts';
+import { putPasskeys, withholdPasskeys } from '../factors/put-passkeys.postgres.ts';
 import { putTotps } from '../factors/put-totps.postgres.ts';
 import { putJudgements } from '../providers/judge-emails.postgres.ts';
 import { judgedPeople, type JudgedPerson } from '../providers/judge-emails.ts';
@@ -96,7 +96,7 @@ const ordered: readonly ListedKind[] = ['role', 'provider', 'resource', 'applica
  */
 function commandsOf(plan: TenantPlan): Command[] {
   const { desired, tenant, users, applications, restores } = plan;
-  const { totps = [], passkeys = [], bound = [] } = plan;
+  const { totps = [], passkeys = [], bound = [], withheldPasskeys = [], unbound = [] } = plan;
   const ends = endsOf(plan);
   const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
     records.length === 0 ? [] : [command(records)];
@@ -124,7 +124,9 @@ function commandsOf(plan: TenantPlan): Command[] {
     ...remove('user'),
     ...put('user'),
     ...ifAny(putTotps, totps),
+    ...ifAny(withholdPasskeys, withheldPasskeys),
     ...ifAny(putPasskeys, passkeys),
+    ...ifAny(withholdIdentities, unbound),
     ...ifAny(putIdentities, bound),
     ...ifAny(
       endPeople,

@@ -20,9 +20,9 @@ export function desiredUser(
     readonly newUserId: () => string;
     /** By which the declared authenticator app is known; without one the present one stays. */
     readonly declaredTotp?: string | undefined;
-    /** By default those that are declared; those that were before stay remembered. */
+    /** By default those that are declared; those that were before stay remembered, unless it is none. */
     readonly declaredPasskeys?: readonly string[] | undefined;
-    /** As of the record; those that were declared before stay remembered. */
+    /** As of the record; those that were declared before stay remembered, unless it is none. */
     readonly declaredIdentities?: readonly string[] | undefined;
   },
 ): UserRecord {
@@ -38,11 +38,11 @@ export function desiredUser(
   };
 }
 
-/** Undefined for none. */
+/** An empty list takes back what was declared before; undefined if nothing ever was. */
 function together(
-  before: readonly string[] = [],
-  added: readonly string[] = [],
+  before: readonly string[] | undefined,
+  declared: readonly string[] | undefined,
 ): readonly string[] | undefined {
-  const all = [...new Set([...before, ...added])];
-  return all.length === 0 ? undefined : all;
+  if (declared?.length === 0) return before === undefined ? undefined : [];
+  return declared === undefined ? before : [...new Set([...(before ?? []), ...declared])];
 }

@@ -102,12 +102,13 @@ const declaredKeys = {
     schema: z.array(declaredPasskey).max(mostPasskeys).optional(),
     reference:
       'passkeys that they have from elsewhere: `credentialId`, `publicKey` (COSE) and `userHandle` in base64url, `rpId`, which is the host of the issuer, ' +
-      'and if known `signCount` and `transports`; each given once',
+      'and if known `signCount` and `transports`; each given once, and an empty list takes those away that were given',
   },
   identities: {
     schema: z.array(declaredIdentity).max(mostIdentities).optional(),
     reference:
-      "what they sign in with at providers of the tenant: `provider`, its name, and `subject`, their `sub` there; each bound once, if it is nobody else's",
+      'what they sign in with at providers of the tenant: `provider`, its name, and `subject`, their `sub` there; each bound once, ' +
+      "if it is nobody else's, and an empty list takes those away that were bound",
   },
 };
 

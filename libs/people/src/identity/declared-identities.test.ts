@@ -60,6 +60,20 @@ describe('a declared identity at a provider', () => {
     expect(await who('one')).not.toBe('ada');
   });
 
+  it('is taken away by an empty list alone, comes again if it is declared, and those of others stay', async () => {
+    const [ada, bob] = [
+      { username: 'ada', identities: [at('corp', 'one')] },
+      { username: 'bob', identities: [at('corp', 'two')] },
+    ];
+    const { declare, who } = await world([ada, bob]);
+    await declare([closed], [{ username: 'ada' }, bob]);
+    expect(await who('one')).toBe('ada');
+    await declare([closed], [{ username: 'ada', identities: [] }, bob]);
+    expect([await who('one'), await who('two')]).toEqual([expect.not.stringMatching('ada'), 'bob']);
+    await declare([closed], [ada, bob]);
+    expect(await who('one')).toBe('ada');
+  });
+
   it('needs a provider of the tenant', async () => {
     const { declare } = await world([]);
     const users = [{ username: 'ada', identities: [at('nobody', 'one')] }];

@@ -108,6 +108,36 @@ describe('a declared passkey', () => {
     expect(await signIn(second.key)).toEqual({ username: 'ada', synced: false });
   });
 
+  it('is taken away by an empty list, comes again if it is declared, and one that she set up stays', async () => {
+    const { apply, person, signIn } = await world();
+    const [declared, own] = [madeElsewhere(), madeElsewhere()];
+    await apply({ passkeys: [declared.declared] });
+    const { tenantId, userId } = await person();
+    const { credentialId, publicKey } = own.declared;
+    await database.query({
+      name: 'test.own_passkey',
+      text: `INSERT INTO directory.passkey (tenant_id, credential_id, user_id, user_handle, rp_id, public_key, sign_count,
+               transports, synced, backed_up, name)
+             VALUES ($1, $2, $3, $4, $5, decode($6, 'hex'), 0, '{}', false, false, 'Own')`,
+      values: [
+        tenantId,
+        credentialId,
+        userId,
+        userHandle,
+        rpId,
+        Buffer.from(publicKey, 'base64url').toString('hex'),
+      ],
+    });
+    expect(await apply({})).toBe('0 0');
+    expect(await signIn(declared.key)).toMatchObject({ username: 'ada' });
+    expect(await apply({ passkeys: [] })).toBe('0 1');
+    expect(await signIn(declared.key)).toBeUndefined();
+    expect(await signIn(own.key)).toMatchObject({ username: 'ada' });
+    expect(await apply({ passkeys: [] })).toBe('0 0');
+    expect(await apply({ passkeys: [declared.declared] })).toBe('0 1');
+    expect(await signIn(declared.key)).toMatchObject({ username: 'ada' });
+  });
+
   it.each([
     ['a key of another algorithm', { publicKey: 'pQECAzgiIAE' }, 'publicKey: must be the COSE key'],
     ['what is no key', { publicKey: 'AAAA' }, 'publicKey: must be the COSE key'],

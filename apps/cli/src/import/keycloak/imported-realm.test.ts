@@ -71,6 +71,11 @@ describe('a realm', () => {
     expect(leftOut).toContain('user number 4: has no user name');
   });
 
+  it('gives the tenant its name without spaces around it, which Keycloak takes', () => {
+    expect(moved({ displayName: ' Harbour ' }).tenantName).toBe('Harbour');
+    expect(moved({ displayName: '  ' }).tenantName).toBe('Harbour Co');
+  });
+
   it('that is disabled brings everybody and everything disabled', () => {
     const { records, leftOut } = moved({ enabled: false, users: [{ username: 'ada', enabled: true }] });
     expect([...records.users, ...records.applications].map(({ status }) => status)).toEqual([

@@ -1,17 +1,18 @@
 import { slug, type Entry, type Imported, type ImportedRecords } from '../files/imported.ts';
-import { applicationsOf } from './applications.ts';
-import { scopesOf } from './audience-scopes.ts';
-import { isOwnClaim, readMappers } from './claims.ts';
-import { providersOf } from './identity-providers.ts';
-import { readRedirectUris } from './exact-uris.ts';
-import { asksToDeclare, knownKeys } from './known-keys.ts';
-import { readingPeople } from './people.ts';
-import { ReadKeys } from './read-keys.ts';
-import { ownScopes, readRealm, type ReadUser, type RealmFile } from './realm.ts';
-import { reportFlow, type Choices } from './restrictions.ts';
-import { noRoles } from './role-scope.ts';
-import { rolesOf } from './roles.ts';
-import { signInFlowsOf } from './sign-in-flows.ts';
+import { printable } from '../files/printable.ts';
+import { applicationsOf } from './clients/applications.ts';
+import { scopesOf } from './clients/audience-scopes.ts';
+import { isOwnClaim, readMappers } from './clients/claims.ts';
+import { providersOf } from './people/identity-providers.ts';
+import { readRedirectUris } from './clients/exact-uris.ts';
+import { asksToDeclare, knownKeys } from './realm/known-keys.ts';
+import { readingPeople } from './people/people.ts';
+import { ReadKeys } from './realm/read-keys.ts';
+import { ownScopes, readRealm, type ReadUser, type RealmFile } from './realm/realm.ts';
+import { reportFlow, type Choices } from './realm/restrictions.ts';
+import { noRoles } from './clients/role-scope.ts';
+import { rolesOf } from './realm/roles.ts';
+import { signInFlowsOf } from './realm/sign-in-flows.ts';
 
 const federation = 'org.keycloak.storage.UserStorageProvider';
 
@@ -89,7 +90,8 @@ export function importedRealm(
   const tenant = slug(name);
   return {
     tenant,
-    tenantName: displayName === '' ? name : displayName,
+    // Keycloak takes spaces around it.
+    tenantName: printable(displayName).trim() || printable(name).trim(),
     // Without an issuer it has no effect.
     tenantKeys: { endpoints: 'keycloak' },
     owner: tenant === '' ? 'keycloak' : `keycloak:${tenant}`,

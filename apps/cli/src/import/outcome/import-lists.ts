@@ -65,15 +65,25 @@ function countsOf({ resources, roles }: BaseRecords, applications: number, peopl
   );
 }
 
+/** How far an import came: `begun` if it stopped after a part of it was applied. */
+export type Stage = 'applied' | 'begun' | 'checked';
+
+/** What is said of that which comes. */
+export const comingAt: Readonly<Record<Stage, string>> = {
+  applied: 'Arrived',
+  begun: 'To arrive in all',
+  checked: 'Would arrive',
+};
+
 /** Prints the lists, which end what an import has to say. */
 export function printLists(
   { arrived, counts, toDo, leftOut }: ImportLists,
-  hasArrived: boolean,
+  stage: Stage,
   { out }: Pick<Terminal, 'out'>,
 ): void {
   const line = (text: string) => out(`${printable(text)}\n`);
-  const label = hasArrived ? 'arrived' : 'would arrive';
-  line(`${hasArrived ? 'Arrived' : 'Would arrive'}: ${counts.length === 0 ? 'nothing' : counts.join(', ')}`);
+  const label = comingAt[stage].toLowerCase();
+  line(`${comingAt[stage]}: ${counts.length === 0 ? 'nothing' : counts.join(', ')}`);
   for (const each of arrived) line(`${label}: ${each}`);
   line(`To do by you: ${toDo.length}`);
   for (const each of toDo) line(`to do: ${each}`);

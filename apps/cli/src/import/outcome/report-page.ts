@@ -1,6 +1,6 @@
 import type { Entry, Imported } from '../files/imported.ts';
 import { printable } from '../files/printable.ts';
-import type { ImportLists } from './import-lists.ts';
+import { comingAt, type ImportLists, type Stage } from './import-lists.ts';
 import type { PeopleCounts } from './people-counts.ts';
 
 /** What a report says. It has no secret, no hash and no name of a person. */
@@ -9,8 +9,7 @@ export interface Report {
   /** In ISO 8601. */
   readonly time: string;
   readonly isDryRun: boolean;
-  /** Whether the import stopped before its end. */
-  readonly hasStopped: boolean;
+  readonly stage: Stage;
   readonly lists: ImportLists;
   readonly applications: readonly Entry[];
   readonly toDo: Imported['toDo'];
@@ -22,8 +21,8 @@ export const firstLine = '<!doctype html><!-- report of tessera import -->';
 
 /** The report as one page without script, which loads nothing. */
 export function reportPage(report: Report): string {
-  const { tenantId, time, isDryRun, hasStopped, lists, people } = report;
-  const done = isDryRun || hasStopped ? 'would come' : 'came';
+  const { tenantId, time, isDryRun, stage, lists, people } = report;
+  const done = { applied: 'came', begun: 'are to come in all', checked: 'would come' }[stage];
   return `${firstLine}
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -31,7 +30,7 @@ export function reportPage(report: Report): string {
 <title>Import of ${escaped(tenantId)}</title>
 <style>${style}</style></head><body>
 <h1>Import of ${escaped(tenantId)}</h1>
-<p>${escaped(time)}. ${stateOf({ isDryRun, hasStopped })}</p>
+<p>${escaped(time)}. ${stateOf({ isDryRun, stage })}</p>
 <h2>Summary</h2>
 <p>${escaped(lists.counts.length === 0 ? 'Nothing' : lists.counts.join(', '))} ${done}.
 ${lists.toDo.length} ${lists.toDo.length === 1 ? 'thing is' : 'things are'} to be done by you.
@@ -44,7 +43,7 @@ ${row('nothing: they sign in as before', people.ready)}
 ${row('a link to set a password', people.withoutPassword)}
 ${row('to be enabled, as they are disabled', people.disabled)}
 ${row('all together', people.total)}</table>
-${listOf(isDryRun || hasStopped ? 'Would arrive' : 'Arrived', lists.arrived)}
+${listOf(comingAt[stage], lists.arrived)}
 ${listOf('To do by you', lists.toDo)}
 ${listOf('Left out, and why', lists.leftOut)}
 </body></html>
@@ -52,9 +51,9 @@ ${listOf('Left out, and why', lists.leftOut)}
 }
 
 /** Messages name people, so that none is here. */
-function stateOf({ isDryRun, hasStopped }: Pick<Report, 'isDryRun' | 'hasStopped'>): string {
-  if (hasStopped) return 'It stopped: what the command printed says why.';
-  return isDryRun ? 'A dry run: nothing was changed.' : 'Applied.';
+function stateOf({ isDryRun, stage }: Pick<Report, 'isDryRun' | 'stage'>): string {
+  if (isDryRun) return 'A dry run: nothing was changed.';
+  return stage === 'applied' ? 'Applied.' : 'It stopped: what the command printed says why.';
 }
 
 const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}

@@ -466,6 +466,12 @@ describe('where a command works', () => {
         expect.stringMatching(/^acme: user eve would be/),
       ]);
       expect(out + said).not.toContain('On the ');
+      for (const words of [
+        'tenant update --tenant acme --name Acme --take-over --validate-only',
+        'user invite bob --tenant acme --email bob@acme.example --validate-only',
+        `import people ${file('[{ "username": "bob" }]', 'people.json')} --tenant acme --dry-run`,
+      ])
+        expect(await ask(words)).toMatchObject({ code: 0, where });
       expect((await ask('tenant list')).where).toBe('');
       expect(await ask('user get eve --tenant acme')).toMatchObject({
         code: 1,
