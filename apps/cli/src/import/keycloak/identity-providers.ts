@@ -19,7 +19,7 @@ export function linkedProvidersOf({ identityProviders }: Realm, report: Report):
     else {
       linked.add(alias);
       report(
-        `identity provider ${alias}: declare a provider of this name, and import again: its links come then`,
+        `identity provider ${alias}: only its links come, to a provider of this name that is declared before the import`,
       );
     }
   }

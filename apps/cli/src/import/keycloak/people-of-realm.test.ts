@@ -152,7 +152,7 @@ describe('people', () => {
     expect(records.users[0]?.['identities']).toEqual([{ provider: 'corp', subject: 'ada at corp' }]);
     expect(leftOut).toEqual(
       expect.arrayContaining([
-        'identity provider corp: declare a provider of this name, and import again: its links come then',
+        'identity provider corp: only its links come, to a provider of this name that is declared before the import',
         'identity provider off: nobody signs in with it there',
         'identity provider linked: nobody signs in with it there',
         'identity provider github: has no counterpart',
