@@ -54,9 +54,8 @@ export async function moveApplications(browser: Browser): Promise<string> {
     const after = await walk('Keycloak again');
     for (const [index, { application, person, sub, audience }] of before.entries())
       for (const later of [moved[index], after[index]]) {
-        const whom = `${application} knows ${person}`;
-        expect(later?.sub === sub, `${whom} by ${sub}: ${String(later?.sub)}`);
-        expect(later.audience === audience, `${whom} from tokens for ${audience}: ${later.audience}`);
+        const known = `${application} knows ${person} as before: ${JSON.stringify(later)}`;
+        expect(later?.sub === sub && later.audience === audience, known);
       }
   } finally {
     for (const server of running) await server.stop();
