@@ -195,7 +195,8 @@ try {
   api.stop();
   await server.stop();
 }
-const count = (result: Outcome['result']) => outcomes.filter((each) => each.result === result).length;
+const count = (result: Outcome['result']) =>
+  [...outcomes, ...ofOthers].filter((each) => each.result === result).length;
 process.stdout.write(`\n${tableOf(outcomes)}\n`);
 process.stdout.write(
   `${count('ran')} ran, ${count('refused')} refused as they must be, ${count('not run')} not run, ${count('FAILED')} failed\n`,

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +38,16 @@ export async function startTessera(issuer: string, profile: string) {
   }
   return { directory, stop };
 }
+
+/** Runs `tessera` at the server with this data directory. Throws unless it succeeds. */
+export const commandsOf =
+  (directory: string) =>
+  (...words: string[]): void =>
+    void execFileSync(process.execPath, ['apps/cli/src/main.ts', ...words], {
+      cwd: root,
+      env: { PATH: process.env['PATH'], TESSERA_DATA_DIR: directory },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
 
 /** Whether a GET is answered, with an error too. */
 export async function answers(url: string): Promise<boolean> {

@@ -11,7 +11,8 @@ import { secrets } from './realm.ts';
 
 const folder = join(import.meta.dirname, '../../test-output/examples/keycloak-move');
 const proxyModule = 'github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6';
-const patience = 240_000;
+/** Far more than they need, as a busy machine is slow. */
+const patience = 900_000;
 
 /** Where each of them is. */
 export const addresses = {

@@ -1,9 +1,9 @@
 /** What people and programs do with the four applications, at Keycloak and at Tessera alike. */
-import { createHmac } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { expect } from '../harness/expect.ts';
 import { addresses } from './applications.ts';
-import { ada, bob, type Person } from './realm.ts';
+import { ada, bob, carol, dora, type Person } from './realm.ts';
+import { inBrowser, signIn, type Step } from './sign-in.ts';
 
 /** The part of `keycloak-js` that the page has as a global. */
 interface KeycloakJs {
@@ -20,76 +20,94 @@ interface WithKeycloak {
   readonly keycloak: KeycloakJs;
 }
 
-/**
- * Uses all four with new sign-ins. Throws unless each works. Resolves with the `sub` of each person, whom all
- * applications know by the same.
- */
-export async function walkApplications(browser: Browser): Promise<string> {
-  const bySpring = await inBrowser(browser, async (page) => walkSpring(page, ada));
-  const ofBob = await inBrowser(browser, async (page) => walkSpring(page, bob));
-  const { subject, token } = await inBrowser(browser, walkPage);
-  const byProxy = await inBrowser(browser, walkProxy);
-  const ofApi = await callApi(`${addresses.api}/orders`, token);
-  const ofSpring = await callApi(`${addresses.spring}/api/me`, token);
-  expect(ofSpring === subject, `the resource server of Spring reads the sub: ${ofSpring}`);
-  const { sub, name, roles } = JSON.parse(ofApi) as { sub: string; name: string; roles: string[] };
-  expect(name === ada.username && roles.includes('clerk'), `the API reads name and roles: ${ofApi}`);
-  const all = [...new Set([bySpring, subject, byProxy, sub])];
-  expect(all.length === 1, `all applications know one sub: ${all.join(', ')}`);
-  return `${subject} ${ofBob}`;
+/** What an application knows of a person. */
+export interface Seen {
+  readonly application: string;
+  readonly person: string;
+  /** How they signed in. */
+  readonly steps: string;
+  readonly sub: string;
+  readonly roles: string;
+  readonly audience: string;
 }
 
-async function inBrowser<T>(browser: Browser, walk: (page: Page) => Promise<T>): Promise<T> {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
-  try {
-    return await walk(page);
-  } catch (error) {
-    const text = await page.innerText('body').catch(() => '');
-    throw new Error(`${String(error)}\n${page.url()}\n${text.slice(0, 1000)}`, { cause: error });
-  } finally {
-    await context.close();
+/** What an access token says that `keycloak-js` has. */
+interface Claims {
+  readonly aud?: string | readonly string[];
+  readonly groups?: readonly string[];
+  readonly realm_access?: { readonly roles: readonly string[] };
+  readonly resource_access?: Readonly<Record<string, { readonly roles: readonly string[] }>>;
+}
+
+const list = (values: string | readonly string[] | undefined): string =>
+  [values ?? []].flat().toSorted().join(' ');
+
+/** Uses all four with new sign-ins, and signs out. Throws unless each works. Resolves with what each knows. */
+export async function walkApplications(browser: Browser): Promise<readonly Seen[]> {
+  const seen: Seen[] = [];
+  const see = (application: string, who: Person, steps: readonly Step[], known: Partial<Seen>) =>
+    seen.push({
+      application,
+      person: who.username,
+      steps: steps.join(', '),
+      sub: '',
+      roles: '',
+      audience: '',
+      ...known,
+    });
+  for (const who of [ada, bob, carol, dora]) {
+    const { steps, claims } = await inBrowser(browser, who, async (page) => walkSpring(page, who));
+    see('Spring client', who, steps, { sub: String(claims['sub']), audience: list(claims['aud']) });
   }
-}
-
-const codeField = 'input[name=otp], input[name=code]';
-const approval = '[name=accept], button[value=approve]';
-const submit = '#kc-login, button[type=submit]';
-
-/** Signs a person in where the browser was sent to: the password, a code, consent. Waits for the application. */
-async function signIn(page: Page, { application, who = ada }: { application: string; who?: Person }) {
-  await page.locator('input[name=password]').waitFor();
-  await page.fill('input[name=username], input[name=identifier]', who.username);
-  await page.fill('input[name=password]', who.password);
-  await page.locator(submit).first().click();
-  if (who.totp !== undefined) {
-    await page.locator(codeField).waitFor();
-    await page.fill(codeField, codeOf(who.totp));
-    await page.locator(submit).first().click();
+  for (const who of [ada, dora]) {
+    const {
+      steps,
+      subject: sub,
+      token,
+      claims,
+    } = await inBrowser(browser, who, (page) => walkPage(page, who));
+    const { realm_access: ofRealm, resource_access: ofClients = {}, aud } = claims;
+    const ofClient = Object.entries(ofClients).map(([client, { roles }]) => `${client}: ${list(roles)}`);
+    const roles = [list(ofRealm?.roles), ...ofClient.toSorted()].join('; ');
+    see('keycloak-js', who, steps, { sub, roles, audience: list(aud) });
+    if (who === ada) {
+      expect(ofRealm?.roles.includes('clerk') === true, `keycloak-js reads realm_access: ${roles}`);
+      expect(list(claims.groups) === '/Staff/Accounts', `keycloak-js reads groups: ${list(claims.groups)}`);
+      expect(ofClients['orders-api']?.roles.includes('approve') === true, `and resource_access: ${roles}`);
+      const ofSpring = await callApi(`${addresses.spring}/api/me`, token, 200);
+      see('Spring API', who, [], { sub: ofSpring, roles: 'clerk is let in' });
+      const ofApi = JSON.parse(await callApi(`${addresses.api}/orders`, token, 200)) as ApiAnswer;
+      expect(ofApi.name === who.username, `the API in Python reads the name: ${ofApi.name}`);
+      see('Python API', who, [], {
+        sub: ofApi.sub,
+        roles: list(ofApi.roles),
+        audience: 'orders-api is checked',
+      });
+    } else {
+      await callApi(`${addresses.spring}/api/me`, token, 403);
+      await callApi(`${addresses.api}/orders`, token, 403);
+      for (const api of ['Spring API', 'Python API']) see(api, who, [], { sub, roles: 'is not let in: 403' });
+    }
   }
-  const arrives = page.waitForURL((url) => url.href.startsWith(application));
-  // Consent that was given before is not asked for again.
-  const asks = page.locator(approval).first().waitFor();
-  asks.then(
-    async () => page.locator(approval).first().click(),
-    () => undefined,
-  );
-  await arrives;
+  const { steps, shown } = await inBrowser(browser, ada, async (page) => walkProxy(page, ada));
+  const audience = 'its client is checked';
+  see('oauth2-proxy', ada, steps, { sub: shown.user, roles: list(shown.groups), audience });
+  for (const { username } of [ada, dora]) {
+    const subs = new Set(seen.filter(({ person }) => person === username).map(({ sub }) => sub));
+    expect(subs.size === 1, `all applications know ${username} by one sub: ${[...subs].join(', ')}`);
+  }
+  return seen;
 }
 
-/** The code of an authenticator app (RFC 6238 §4), of six digits. */
-function codeOf(key: string): string {
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
-  const digest = createHmac('sha1', key).update(counter).digest();
-  const offset = (digest.at(-1) ?? 0) & 15;
-  return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+interface ApiAnswer {
+  readonly sub: string;
+  readonly name: string;
+  readonly roles: readonly string[];
 }
 
-async function walkSpring(page: Page, who: Person): Promise<string> {
+async function walkSpring(page: Page, who: Person) {
   await page.goto(addresses.spring);
-  await signIn(page, { application: addresses.spring, who });
+  const steps = await signIn(page, who, addresses.spring);
   const claims = JSON.parse(await page.innerText('body')) as Readonly<Record<string, string>>;
   expect(claims['preferred_username'] === who.username, `Spring knows who it is: ${JSON.stringify(claims)}`);
   expect(claims['email'] === who.email, `Spring knows the address: ${JSON.stringify(claims)}`);
@@ -98,14 +116,14 @@ async function walkSpring(page: Page, who: Person): Promise<string> {
   await page.waitForURL((url) => url.href.startsWith(`${addresses.spring}/bye`));
   await page.goto(addresses.spring);
   await page.locator('input[name=password]').waitFor();
-  return claims['sub'] ?? '';
+  return { steps, claims };
 }
 
-async function walkPage(page: Page): Promise<{ subject: string; token: string }> {
+async function walkPage(page: Page, who: Person) {
   await page.goto(`${addresses.spa}/orders?page=2`);
-  await signIn(page, { application: addresses.spa });
-  await page.waitForFunction('document.querySelector("#claims").textContent !== ""');
-  const asked = await page.evaluate(async () => {
+  const steps = await signIn(page, who, addresses.spa);
+  await page.waitForFunction('Boolean(document.querySelector("#claims")?.textContent)');
+  const known = await page.evaluate(async () => {
     const { keycloak } = globalThis as unknown as WithKeycloak;
     const { token: before } = keycloak;
     const isRefreshed = await keycloak.updateToken(-1);
@@ -118,39 +136,32 @@ async function walkPage(page: Page): Promise<{ subject: string; token: string }>
       token: keycloak.token,
     };
   });
-  const { isRefreshed, profile, userInfo, claims, subject, token } = asked;
-  expect(
-    page.url() === `${addresses.spa}/orders?page=2`,
-    `the page is the one that was asked for: ${page.url()}`,
-  );
+  const { isRefreshed, profile, userInfo, subject, token } = known;
+  const place = page.url();
+  expect(place === `${addresses.spa}/orders?page=2`, `the page is the one that was asked for: ${place}`);
   expect(isRefreshed, 'keycloak-js gets another access token');
   expect(
-    profile.username === ada.username && profile.email === ada.email,
+    profile.username === who.username && profile.email === who.email,
     `the profile: ${JSON.stringify(profile)}`,
   );
   expect(userInfo.sub === subject, `userinfo: ${JSON.stringify(userInfo)}`);
-  const { roles = [] } = (claims['realm_access'] ?? {}) as { roles?: string[] };
-  const { 'orders-api': ofApi } = (claims['resource_access'] ?? {}) as Record<string, { roles: string[] }>;
-  expect(roles.includes('clerk'), `keycloak-js reads realm_access: ${JSON.stringify(claims)}`);
-  const { groups = [] } = claims as { groups?: string[] };
-  expect(groups.join() === '/Staff/Accounts', `keycloak-js reads groups: ${JSON.stringify(claims)}`);
-  expect(ofApi?.roles.includes('approve') === true, `and resource_access: ${JSON.stringify(claims)}`);
   await page.evaluate(() => void (globalThis as unknown as WithKeycloak).keycloak.logout());
   // The page is opened again, and asks for a sign-in.
   await page.locator('input[name=password]').waitFor();
-  return { subject, token };
+  return { steps, subject, token, claims: known.claims as Claims };
 }
 
-async function walkProxy(page: Page): Promise<string> {
+async function walkProxy(page: Page, who: Person) {
   await page.goto(`${addresses.proxy}/oauth2/start?rd=/oauth2/userinfo`);
-  await signIn(page, { application: addresses.proxy });
+  const steps = await signIn(page, who, addresses.proxy);
   const shown = JSON.parse(await page.innerText('body')) as { user: string; email: string; groups: string[] };
-  expect(shown.email === ada.email, `oauth2-proxy knows the address: ${JSON.stringify(shown)}`);
+  expect(shown.email === who.email, `oauth2-proxy knows the address: ${JSON.stringify(shown)}`);
   expect(shown.groups.includes('role:clerk'), `and the roles: ${JSON.stringify(shown)}`);
-  return shown.user;
+  return { steps, shown };
 }
 
-async function callApi(url: string, token: string): Promise<string> {
+/** Asks an API without a token, with one that nobody signed, and with this one, which must be answered so. */
+async function callApi(url: string, token: string, expected: number): Promise<string> {
   const ask = async (authorization?: string) =>
     fetch(url, authorization === undefined ? {} : { headers: { authorization } });
   expect((await ask()).status === 401, `${url} answers 401 without a token`);
@@ -159,6 +170,6 @@ async function callApi(url: string, token: string): Promise<string> {
   const answer = await ask(`Bearer ${token}`);
   const text = await answer.text();
   const reason = answer.headers.get('www-authenticate') ?? '';
-  expect(answer.status === 200, `${url} answers 200: ${answer.status} ${text} ${reason}`);
+  expect(answer.status === expected, `${url} answers ${expected}: ${answer.status} ${text} ${reason}`);
   return text;
 }

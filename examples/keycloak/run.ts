@@ -51,17 +51,23 @@ export async function importKeycloak(issuer: string, dataDirectory: string): Pro
       .filter((line) => line.startsWith('left out: '));
   const leftOut = lines();
   for (const { username, password, otp } of passwords) {
-    const login = { tenant: realm, username, password };
-    const person = new Person(new HttpClient(() => issuer), login);
+    const person = new Person(new HttpClient(() => issuer), { tenant: realm, username, password });
     const request = { client_id: 'harbour-web', redirect_uri: callback, scope: 'openid orders.read' };
-    const asked = await person.authorize(authorizationQuery(request), login);
-    const answer =
-      otp === undefined
-        ? asked
-        : await person.submit(asked.header('location') ?? '', { totp_code: codeOf(otp) });
+    const page = (await person.get(`/authorize?${authorizationQuery(request)}`)).header('location') ?? '';
+    let answer = await person.submit(page, { identifier: username, password });
+    // The page of the visit asks for what is missing.
+    if (otp !== undefined) answer = await person.submit(page, { totp_code: codeOf(otp) });
     expect(answer.header('location')?.startsWith(`${callback}?code=`) === true, `${username} signs in`);
   }
-  expect(lines().join('\n') === leftOut.join('\n'), 'the second import says the same');
+  // The first one made a secret, which stays.
+  const kept = 'left out: secret of application harbour-short: ';
+  const again = lines();
+  expect(
+    again.some((line) => line.startsWith(kept)),
+    'the second import says which secret stays',
+  );
+  const said = again.filter((line) => !line.startsWith(kept));
+  expect(said.join('\n') === leftOut.join('\n'), 'the second import says the same otherwise');
   return `${passwords.length} people signed in, ${leftOut.length} things left out`;
 }
 
