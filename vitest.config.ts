@@ -87,7 +87,7 @@ export default defineConfig({
           exclude: outside,
           testTimeout: hangs,
           hookTimeout: hangs,
-          maxWorkers: workers,
+          maxWorkers: workers + 1,
         },
       },
       ...setUps

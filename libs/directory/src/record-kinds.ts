@@ -54,11 +54,12 @@ export function serviceOf(kind: StandardKind): DescService {
   return service;
 }
 
-/** @param valueOf what is made of each kind; the caller says of which type it is */
-export function byList<Lists extends Readonly<Record<keyof ByList<RecordOf>, unknown>>>(
-  valueOf: (kind: ListedKind) => unknown,
-): Lists {
-  return Object.fromEntries(listedKinds.map((kind) => [recordKinds[kind].list, valueOf(kind)])) as Lists;
+/** What is made of each kind, by the names of its lists. The caller says of which type each is. */
+export function byList<Value>(
+  valueOf: (kind: ListedKind) => Value,
+): Readonly<Record<keyof ByList<RecordOf>, Value>> {
+  const values = listedKinds.map((kind) => [recordKinds[kind].list, valueOf(kind)]);
+  return Object.fromEntries(values) as Record<keyof ByList<RecordOf>, Value>;
 }
 
 /** The name of a record, or of the entry that asks for one, in the declared state. */

@@ -92,9 +92,9 @@ export function desiredState(
   const issuers = new Map(providers.map(({ name, issuer }) => [name, issuer]));
   return {
     tenant: desiredTenant(declared, current?.tenant, by),
-    ...byList<ByList<{ readonly [K in ListedKind]: readonly RecordOf[K][] }>>((kind) =>
-      kind === 'provider' ? providers : besides(kind),
-    ),
+    ...(byList((kind) => (kind === 'provider' ? providers : besides(kind))) as unknown as ByList<{
+      readonly [K in ListedKind]: readonly RecordOf[K][];
+    }>),
     ...(current?.identities && { identities: current.identities }),
   };
 }

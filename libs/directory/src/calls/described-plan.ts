@@ -68,7 +68,7 @@ function recordMessage(kind: Kind, record: RecordOf[Kind]): PlannedRecord {
 
 function messageOf(kind: Kind, record: RecordOf[Kind]): object {
   const { [kind as Exclude<Kind, StandardKind>]: own } = messages as Partial<typeof messages>;
-  if (own === undefined) return messageOfStandard(kind as StandardKind, { record } as never);
+  if (own === undefined) return messageOfStandard(kind as StandardKind, { record });
   return (own as (of: typeof record) => object)(record);
 }
 

@@ -1,4 +1,4 @@
-import { routeWhenCalled, type Handlers, type Route } from '@tessera/rpc';
+import { routeWhenCalled, type Route } from '@tessera/rpc';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
@@ -22,7 +22,7 @@ export function recordRoutes(deps: AdministeredRecordsDeps): {
     routes: [
       routeWhenCalled(TenantsService, async () => (await calls()).tenants),
       ...standardKinds.map((kind) =>
-        routeWhenCalled(serviceOf(kind), async () => (await calls()).standard(kind) as Handlers<never>),
+        routeWhenCalled(serviceOf(kind), async () => (await calls()).standard(kind)),
       ),
       routeWhenCalled(ApplicationsService, async () => (await calls()).applications),
       routeWhenCalled(DeclaredStateService, async () => (await calls()).declaredState),

@@ -1,4 +1,4 @@
-import type { CallContext, DescMessage, DescService, Route } from '@tessera/rpc';
+import type { CallContext, DescMessage, DescService, Handlers } from '@tessera/rpc';
 import { z } from 'zod';
 import { desiredOf, entryOf, shapeOf, valuesOf, type Fields } from '../fields/field.ts';
 import { recordKinds, serviceOf, type RecordOf, type StandardKind } from '../record-kinds.ts';
@@ -49,7 +49,7 @@ export function standardCalls<K extends StandardKind>(
   kind: K,
   refuse: Refusals<K>,
   deps: RecordCallsDeps,
-): Route['handlers'] {
+): Handlers<DescService> {
   const { service, fields, form } = standard(kind);
   const { key, list } = recordKinds[kind];
   const schema = z.strictObject(shapeOf(fields));
@@ -69,7 +69,7 @@ export function standardCalls<K extends StandardKind>(
     deps,
   );
   const given = ({ [kind]: record }: Message) => record as Message | undefined;
-  const idIn = (message: Message | undefined) => String(message?.[key] ?? '');
+  const idIn = (message: Message | undefined) => (message?.[key] ?? '') as string;
   const handlers: Readonly<Record<string, (request: never, context: CallContext) => Promise<object>>> = {
     get: async (request: Message) => calls.get(String(request['tenantId']), idIn(request)),
     async list({ tenantId, ...page }: Message & Parameters<typeof calls.list>[1]) {
@@ -93,10 +93,10 @@ export function standardCalls<K extends StandardKind>(
   const offered = service.methods.map(({ localName }) => [localName, handlers[localName]] as const);
   const lacking = offered.filter(([, handler]) => handler === undefined).map(([name]) => name);
   if (lacking.length > 0) throw new Error(`${service.typeName} has calls of its own: ${lacking.join(', ')}`);
-  return Object.fromEntries(offered);
+  return Object.fromEntries(offered) as Handlers<DescService>;
 }
 
 export function messageOfStandard<K extends StandardKind>(kind: K, outcome: Outcome<RecordOf[K]>) {
   const { fields, form } = standard(kind);
-  return form.messageOf(valuesOf(fields, outcome.record as never), outcome as never);
+  return form.messageOf(valuesOf(fields, outcome.record as never), outcome);
 }

@@ -17,12 +17,12 @@ type ListKeys = ByList<{
   readonly [K in ListedKind]: Key<z.ZodDefault<z.ZodArray<(typeof recordKinds)[K]['entry']>>>;
 }>;
 
-const lists = byList<ListKeys>((kind) => {
+const lists = byList((kind) => {
   const { entry, most = Infinity, reference } = recordKinds[kind];
   const list = z.array(entry);
   const schema = most === Infinity ? list : list.max(most);
   return { schema: schema.default([]), reference: reference === undefined ? 'list of names' : 'list' };
-});
+}) as unknown as ListKeys;
 
 const tenantKeys = {
   id: tenantId,

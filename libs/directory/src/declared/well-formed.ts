@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Path } from '../fields/path.ts';
-import { byList, recordKinds, type ByList, type RecordOf } from '../record-kinds.ts';
+import { byList, recordKinds } from '../record-kinds.ts';
 import { tenant, type DeclaredState, type DeclaredTenant } from './schema.ts';
 import { referredTo, type Surroundings } from './surroundings.ts';
 
@@ -18,7 +18,7 @@ export function everything({ tenants }: DeclaredState): Checkable {
 }
 
 /** The lists of a tenant, and what is in each. */
-const lists = byList<Record<keyof ByList<RecordOf>, z.ZodType>>((kind) => recordKinds[kind].entry);
+const lists = byList<z.ZodType>((kind) => recordKinds[kind].entry);
 type List = keyof typeof lists;
 
 interface Kept {

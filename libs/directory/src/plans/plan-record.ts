@@ -1,17 +1,10 @@
-import {
-  byList,
-  recordKinds,
-  type ByList,
-  type ListedKind,
-  type RecordKind,
-  type RecordOf,
-} from '../record-kinds.ts';
+import { byList, recordKinds, type RecordKind, type RecordOf } from '../record-kinds.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import { planTenant, type TenantPlan } from './plan.ts';
 import type { PresentState } from './tenant-state.ts';
 
 const nothing: Omit<PresentState, 'tenant'> = {
-  ...byList<ByList<Record<ListedKind, readonly never[]>>>(() => []),
+  ...byList<readonly never[]>(() => []),
   known: [],
   proven: [],
 };

@@ -71,10 +71,10 @@ export function planTenant(current: PresentState | undefined, asked: TenantState
         : isDeepStrictEqual(current.tenant, desired.tenant)
           ? 'unchanged'
           : 'updated',
-    ...byList<Differences>((kind) => {
+    ...(byList((kind) => {
       const { list } = recordKinds[kind];
       return compare<object>(kind, current?.[list], desired[list]);
-    }),
+    }) as unknown as Differences),
   };
 }
 

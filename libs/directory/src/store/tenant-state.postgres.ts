@@ -33,7 +33,7 @@ export async function readTenantState(
     );
   return {
     tenant,
-    ...byList<Lists>((kind) => records.get(kind)),
+    ...(byList((kind) => records.get(kind)) as unknown as Lists),
     ...(identities.length > 0 && { identities }),
     known: names === undefined ? await readKnown(tx, tenantId) : [],
     proven: names === undefined ? await readProvenEmails(tx, tenantId) : [],

@@ -1,4 +1,5 @@
 import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
+import { fittingAttributes } from '../../files/fitting-attributes.ts';
 import type { Entry } from '../../files/imported.ts';
 import type { Report, User } from '../realm/realm.ts';
 
@@ -27,7 +28,7 @@ const addressAttributes: ReadonlyMap<string, string> = new Map([
   ['country', 'country'],
 ]);
 
-/** The attributes of a person and their standard claims, with the identifier and the groups. Reports what is too much. */
+/** The attributes of a person and their standard claims, with identifier and groups. Reports what is too much. */
 export function attributesOf(
   { id, attributes: given }: User,
   groups: Entry,
@@ -50,22 +51,10 @@ export function attributesOf(
   return { ...standard, ...(Object.keys(address).length > 0 && { address }), attributes: fitting };
 }
 
-/** As many attributes as a person may have, with those of ours. The largest go first. Reports those that go. */
+/** The attributes that a person has room for, with those of ours. Reports the others. */
 function fittingOf(attributes: Entry, own: Entry, person: string, report: Report): Entry {
-  const isTooMuch = (kept: Entry): boolean =>
-    Object.keys(kept).length > mostAttributes || Buffer.byteLength(JSON.stringify(kept)) > mostAttributeBytes;
-  const kept = { ...attributes, ...own };
-  if (!isTooMuch(kept)) return kept;
-  const sizeOf = (name: string): number => JSON.stringify(attributes[name]).length;
-  const largestFirst = Object.keys(attributes)
-    .filter((name) => !Object.hasOwn(own, name))
-    .toSorted((left, right) => sizeOf(right) - sizeOf(left));
-  const gone: string[] = [];
-  for (const name of largestFirst) {
-    if (!isTooMuch(kept)) break;
-    Reflect.deleteProperty(kept, name);
-    gone.push(name);
-  }
+  const { kept, gone } = fittingAttributes(own, attributes);
+  if (gone.length === 0) return kept;
   const most = `at most ${mostAttributes}, of ${mostAttributeBytes} bytes together`;
   report(`attributes ${gone.join(', ')} of ${person}: a person has ${most}`);
   return kept;
