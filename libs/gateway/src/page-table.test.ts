@@ -24,11 +24,14 @@ describe('the table of pages', () => {
     expect(ofPersons.length).toBeGreaterThan(3);
   });
 
-  it.each(ofPersons)('$path asks whoever is not signed in to sign in first, or refuses them', async ({ path }) => {
-    const headers = { host: 'id.example', accept: 'text/html' };
-    const url = `${path}?tenant=acme&link=x&email=ada%40acme.example`;
-    const { body, statusCode } = await gateway.app.inject({ url, headers });
-    const asked = statusCode === 200 && body.includes('name="password"');
-    expect(asked || (statusCode === 400 && !body.includes('<form'))).toBe(true);
-  });
+  it.each(ofPersons)(
+    '$path asks whoever is not signed in to sign in first, or refuses them',
+    async ({ path }) => {
+      const headers = { host: 'id.example', accept: 'text/html' };
+      const url = `${path}?tenant=acme&link=x&email=ada%40acme.example`;
+      const { body, statusCode } = await gateway.app.inject({ url, headers });
+      const asked = statusCode === 200 && body.includes('name="password"');
+      expect(asked || (statusCode === 400 && !body.includes('<form'))).toBe(true);
+    },
+  );
 });
