@@ -30,7 +30,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/keys': `signer.ts store.ts rings config.ts key-calls.ts store.postgres.ts service.ts wiring.ts index.ts`,
   'libs/oauth': `errors.ts user-id.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
     metadata.ts index.ts`,
-  'libs/pages': `longest-head.ts parse-form.ts query.ts sent-body.ts addresses.ts anti-forgery.ts form-fields.ts page-headers.ts style-sheet.ts
+  'libs/pages': `longest-head.ts parse-form.ts query.ts sent-body.ts page-addresses.ts anti-forgery.ts form-fields.ts page-headers.ts style-sheet.ts
     templates.ts page.ts table-of-pages.ts list.ts index.ts`,
   'libs/people': `smtp-url.ts config.ts mail one-time change password recovery totp passkey mail-code identity links registration account
     bootstrap methods.ts service.ts wiring.ts index.ts`,

@@ -16,6 +16,7 @@ const notOfRequests = [
   'kit/src/',
   'rpc/src/',
   'gateway/src/http/parameters',
+  'pages/src/parse-form',
   'oauth/src/request/client-authentication',
   'authorize/src/methods/upstream/claims-of-person',
 ];

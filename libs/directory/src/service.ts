@@ -30,6 +30,8 @@ export interface DirectoryDeps {
   readonly operatorTenant: string | undefined;
   readonly commandLineLogin: CommandLineLogin;
   readonly sendsMail: boolean;
+  /** Of new ones, in characters. */
+  readonly passwordMinLength: number;
 }
 
 /** The calls that read records; those by which people prove who they are are not of this room. */
@@ -94,7 +96,7 @@ export function directoryHandlers(deps: DirectoryDeps): RecordReads {
     async getTenantLooks({ tenantId }) {
       const tenant = await store.findTenant(tenantId);
       if (tenant === undefined) throw notFound('The tenant');
-      return looksMessage(tenant, sendsMail);
+      return { ...looksMessage(tenant, sendsMail), passwordMinLength: deps.passwordMinLength };
     },
 
     async listTenantIssuers() {

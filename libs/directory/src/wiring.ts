@@ -156,6 +156,7 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
         secretUses,
         operatorTenant: config.TESSERA_OPERATOR_TENANT,
         commandLineLogin: config.TESSERA_CLI_LOGIN,
+        passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
         sendsMail,
       }),
       users,

@@ -7,4 +7,11 @@
  *                                       └─> those of an operator (TESSERA_MESSAGES_DIR)
  */
 export { browserName } from './browser-name.ts';
-export { loadLanguages, readOurs, type Language, type Languages, type Values } from './languages.ts';
+export {
+  loadLanguages,
+  readOurs,
+  type Language,
+  type Languages,
+  type Moment,
+  type Values,
+} from './languages.ts';

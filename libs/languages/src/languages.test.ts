@@ -27,10 +27,18 @@ describe('a language', () => {
   });
 
   it('escapes values and makes <b> strong', () => {
-    expect(german.html('to continue to <b>{name}</b>', { name: '<i>"&' })).toBe(
-      'und weiter zu <strong>&#60;i&#62;&#34;&#38;</strong>',
+    expect(german.html('Signed in as <b>{name}</b>', { name: '<i>"&' })).toBe(
+      'Angemeldet als <strong>&#60;i&#62;&#34;&#38;</strong>',
     );
   });
+});
+
+it('has times in a sentence that a script of the page can read', () => {
+  expect(
+    loadLanguages()
+      .of('de')
+      .html('Created {time}.', { time: { time: 1_780_000_000_000 } }),
+  ).toBe('Erstellt am <time datetime="2026-05-28T20:26:40.000Z">28.05.2026, 20:26 UTC</time>.');
 });
 
 describe('the languages that are built in', () => {

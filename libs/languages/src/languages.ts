@@ -6,6 +6,11 @@ import { IntlMessageFormat } from 'intl-messageformat';
 /** The values of a sentence, by name. */
 export type Values = Readonly<Record<string, string | number>>;
 
+/** A time in a sentence of a page, in milliseconds since the Unix epoch: a script shows it where the reader is. */
+export interface Moment {
+  readonly time: number;
+}
+
 /**
  * The sentences of pages in one language. A sentence is named by its English text, in ICU MessageFormat where it has
  * values; one that is not known is shown as it is.
@@ -19,8 +24,8 @@ export interface Language {
   t(text: string, values?: Values): string;
   /** A time in milliseconds since the Unix epoch, in UTC. */
   when(time: number): string;
-  /** A sentence as HTML: its values escaped, and `<b>` made strong. */
-  html(text: string, values: Values): string;
+  /** A sentence as HTML: its values escaped, times as elements, and `<b>` made strong. */
+  html(text: string, values: Readonly<Record<string, string | number | Moment>>): string;
 }
 
 export interface Languages {
@@ -168,12 +173,17 @@ function languageOf(tag: string, messages: Messages, known: Messages): Language 
             typeof value === 'string' ? `\u2068${value}\u2069` : value,
           ]),
         );
+  const when = (time: number) => {
+    times ??= new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+    return `${times.format(time)} UTC`;
+  };
+  const timeElement = ({ time }: Moment) =>
+    Number.isFinite(time)
+      ? `<time datetime="${new Date(time).toISOString()}">${escape(when(time))}</time>`
+      : '';
   return {
     tag,
-    when(time) {
-      times ??= new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
-      return `${times.format(time)} UTC`;
-    },
+    when,
     direction,
     t(text, values = {}) {
       // What others have written may equal a sentence whose values it does not have.
@@ -186,7 +196,10 @@ function languageOf(tag: string, messages: Messages, known: Messages): Language 
     html(text, values) {
       const found = formats.get(text);
       if (found === undefined) return escape(text);
-      const escaped = Object.entries(isolated(values)).map(([name, value]) => [name, escape(String(value))]);
+      const escaped = Object.entries(values).map(([name, value]) => [
+        name,
+        typeof value === 'object' ? timeElement(value) : escape(String(isolated({ value })['value'])),
+      ]);
       const bold = (inner: string[]) => `<strong>${joined(inner)}</strong>`;
       return String(found.format({ ...Object.fromEntries(escaped), b: bold } as Record<string, string>));
     },

@@ -1,4 +1,4 @@
-import { withParameters } from './addresses.ts';
+import { withParameters } from './page-addresses.ts';
 import { shownParameter } from './form-fields.ts';
 
 /** What a cell shows: a text, a link, or a time. A text of our own is a sentence of the languages. */

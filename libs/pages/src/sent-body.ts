@@ -32,9 +32,8 @@ export function mediaType(contentType: string | undefined): MediaType | undefine
 }
 
 /**
- * Reads the body of a request, which must be of a type that `readers` have. Throws `unsupported_media_type` for every other
- * type, for two Content-Type headers and for compressed bodies; `invalid_request` if the body is missing or cannot be
- * parsed.
+ * Reads the body of a request, which must be of a type that `readers` have. Throws `unsupported_media_type` for others,
+ * for two Content-Type headers and for compressed bodies; `invalid_request` if the body is missing or cannot be parsed.
  */
 export function readSentBody(request: FastifyRequest, readers: Readers): SentBody {
   const { headers } = request;

@@ -6,16 +6,20 @@ export type PersonEvent = AuditEvent & { readonly eventId: string; readonly time
 
 /**
  * The latest events about a person, the latest first. The schema needs an index of tenant, subject and identifier for
- * these events; the planner takes it because their names are in the statement.
+ * these events; the planner takes it because their names are in the statement, which has a name for each list of them.
  */
 export async function personEvents(
   database: Pick<Database, 'query'>,
-  { schema, events }: { readonly schema: string; readonly events: readonly string[] },
+  {
+    schema,
+    events,
+    statement = 'person_events',
+  }: { readonly schema: string; readonly events: readonly string[]; readonly statement?: string },
   { tenantId, userId, limit }: { readonly tenantId: string; readonly userId: string; readonly limit: number },
 ): Promise<PersonEvent[]> {
   const names = events.map((event) => `'${event}'`).join(', ');
   const { rows } = await database.query<{ record: PersonEvent }>({
-    name: `audit.${schema}.person_events`,
+    name: `audit.${schema}.${statement}`,
     text: `SELECT record FROM ${schema}.audit_event
             WHERE tenant_id = $1 AND record ->> 'subject' = $2 AND event IN (${names})
             ORDER BY event_id DESC LIMIT $3::int`,

@@ -88,6 +88,19 @@ describe('an account', () => {
     );
   });
 
+  it('has the last five failed sign-ins, so that guesses push nothing else out', async () => {
+    const { person } = await consented();
+    for (let guess = 0; guess < 7; guess += 1) {
+      const other = newPerson(world);
+      await other.submit(await other.interaction(), { identifier: username, password: 'wrong' });
+    }
+    const events = async () => (await accountOf(person))?.activities.map(({ event }) => event) ?? [];
+    await expect
+      .poll(async () => (await events()).filter((event) => event === 'auth.login.failed').length)
+      .toBe(5);
+    expect(await events()).toContain('consent.granted');
+  });
+
   it('keeps 256 characters of what a browser says it is', async () => {
     const person = newPerson(world);
     const browser = { ...person.context(), userAgent: 'x'.repeat(10_000) };

@@ -7,9 +7,18 @@ import type { LiveSession } from '../store/store.ts';
 /** How many events a person sees. */
 const mostEvents = 20;
 
+/** How many of them may be failed sign-ins, so that guesses push nothing else out. */
+const mostFailed = 5;
+
 const shown = {
   schema: 'authorize',
   events: ['auth.login.succeeded', 'consent.granted', 'consent.revoked'],
+} as const;
+
+const failed = {
+  schema: 'authorize',
+  statement: 'failed_sign_ins_of_person',
+  events: ['auth.login.failed'],
 } as const;
 
 /**
@@ -25,17 +34,20 @@ export async function recentActivity(
   sessions: readonly LiveSession[],
   call: CallOptions,
 ) {
-  const [own, { events }] = await Promise.all([
+  const [own, wrong, { events }] = await Promise.all([
     personEvents(database, shown, { ...person, limit: mostEvents }),
+    personEvents(database, failed, { ...person, limit: mostFailed }),
     personService.listOwnEvents({ ...person, limit: mostEvents }, call),
   ]);
-  const here = own.map(({ time, event, clientId = '', ipAddress = '', sessionId }: PersonEvent) => ({
-    time: timestampFromMs(Date.parse(time)),
-    event,
-    clientId,
-    ipAddress,
-    userAgent: sessions.find((session) => session.sessionId === sessionId)?.userAgent ?? '',
-  }));
+  const here = [...own, ...wrong].map(
+    ({ time, event, clientId = '', ipAddress = '', sessionId }: PersonEvent) => ({
+      time: timestampFromMs(Date.parse(time)),
+      event,
+      clientId,
+      ipAddress,
+      userAgent: sessions.find((session) => session.sessionId === sessionId)?.userAgent ?? '',
+    }),
+  );
   const there = events.flatMap(({ time, event, factor, ipAddress }) =>
     time === undefined ? [] : [{ time, event, factor, ipAddress }],
   );

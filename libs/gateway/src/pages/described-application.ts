@@ -9,7 +9,7 @@ const builtInDescriptions: Readonly<Record<string, string>> = {
   email: 'see your e-mail address',
   phone: 'see your phone number',
   address: 'see your address',
-  offline_access: 'stay connected while you are away',
+  offline_access: "keep access when you're not using it",
 };
 
 /** What a scope allows: in our words if it is built in, else in those of the tenant's administrators. */

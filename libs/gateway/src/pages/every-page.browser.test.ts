@@ -191,7 +191,7 @@ describe('every page in a real Chromium', () => {
       await sheet.setContent(
         `<style>body{display:grid;grid-template-columns:repeat(6,1fr);gap:8px;font:14px sans-serif;background:#777}figure{margin:0}img{width:100%}</style>${shots.join('')}`,
       );
-      await sheet.screenshot({ path: `${sheets}/${template}.png`, fullPage: true });
+      await sheet.screenshot({ path: `${sheets}/${template.replace('/', '-')}.png`, fullPage: true });
       await sheet.close();
     },
   );

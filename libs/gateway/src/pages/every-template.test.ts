@@ -28,6 +28,7 @@ const pages = [
   'totp',
   'totp_enrolment',
   'recovery_codes',
+  'kit/confirm',
 ];
 
 const language = loadLanguages().of('de');
@@ -93,6 +94,12 @@ describe.each(pages)('the page %s', (page) => {
           others: [{ name: value, link: hidden(value) }],
         },
         takesRecoveryCode: true,
+        label: value,
+        back: value,
+        ends: [[value, {}]],
+        providers: { shown: [{ name: value, displayName: value }] },
+        buttons: [{ name: value, label: value }],
+        isNamed: true,
         sessions: {
           sessions: [session(value), { ...session(value), isThis: true }],
           endOthers: hidden(value),

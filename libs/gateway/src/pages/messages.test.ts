@@ -50,6 +50,10 @@ function partsOf(text: string): string[] {
   return [...names].toSorted();
 }
 
+/** Sentences that begin as the end of another one. */
+const fragmentsOf = (sentences: readonly string[]) =>
+  sentences.filter((sentence) => !/^(?:<b>)?[\p{Lu}{]/u.test(sentence));
+
 describe('the messages of the pages', () => {
   it('have every sentence of the templates and of the code', () => {
     const letters = read('../people/src/*/*letters.ts');
@@ -76,6 +80,24 @@ describe('the messages of the pages', () => {
       expect(text.trim(), key).not.toBe('');
       expect(partsOf(text), key).toEqual(partsOf(key));
     }
+  });
+
+  /** Items of a list below a sentence, and the word between two ways to sign in. */
+  const items = /^(?:know who|see your|keep access|use \{resource\}|or$)/;
+
+  it('are whole: none is put together of halves, which other languages order in another way', () => {
+    expect(fragmentsOf(known).filter((sentence) => !items.test(sentence))).toEqual([]);
+    const joined = [...sources, ...read('views/**/*.eta'), ...read('../pages/views/*.eta')].flatMap(
+      (text) => text.match(/\b(?:t|html)\((?:`[^`]*\$\{|[^()]*?['"`] \+ )/g) ?? [],
+    );
+    expect(joined).toEqual([]);
+  });
+
+  it('would be refused as halves (canary)', () => {
+    expect(fragmentsOf(['Whole.', 'to be continued', ', and so on'])).toEqual([
+      'to be continued',
+      ', and so on',
+    ]);
   });
 
   it('would differ if a translation forgot a value (canary)', () => {

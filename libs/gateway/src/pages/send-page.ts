@@ -57,15 +57,21 @@ export function sendHtmlPage(reply: FastifyReply, gateway: Gateway, page: Page):
 
 /** The reply is sent once the looks are known: a handler that returns it waits for that. */
 function sendHtml(reply: FastifyReply, gateway: Gateway, page: Page): FastifyReply {
-  frameOf(reply, gateway, page).then(
-    (frame) => sendHtmlOf(reply, gateway, page, frame),
-    (error: unknown) => reply.send(error),
-  );
+  frameOf(reply, gateway, page)
+    .then((frame) => sendHtmlOf(reply, gateway, page, frame))
+    .catch((error: unknown) => reply.send(error));
   return reply;
 }
 
+interface GatewayFrame extends Frame {
+  /** Where people of the tenant sign in, if the issuer does not say it. */
+  readonly accountTenant?: string | undefined;
+  /** What new passwords must have, in characters; 0 if it is not known. */
+  readonly passwordMinLength?: number;
+}
+
 /** What is around a page: the path of the issuer, and the looks of the tenant whose page it is. */
-async function frameOf(reply: FastifyReply, gateway: Gateway, { tenant }: Page): Promise<Frame> {
+async function frameOf(reply: FastifyReply, gateway: Gateway, { tenant }: Page): Promise<GatewayFrame> {
   const { request } = reply;
   const base = request.incoming.tenant?.basePath ?? '';
   const id = isTrouble(reply) ? tenant?.id : await whosePage(request, gateway, tenant?.id);
@@ -75,7 +81,8 @@ async function frameOf(reply: FastifyReply, gateway: Gateway, { tenant }: Page):
   const accountTenant = request.incoming.tenant === undefined ? id : undefined;
   const named = { base, accountTenant, tenant: { id, name: looks?.name ?? tenant?.name ?? '' } };
   if (looks === undefined) return named;
-  return { ...named, ...looksLinks(id, looks), tosUri: looks.tosUri, policyUri: looks.policyUri };
+  const { tosUri, policyUri, passwordMinLength } = looks;
+  return { ...named, ...looksLinks(id, looks), tosUri, policyUri, passwordMinLength };
 }
 
 /** A page that says that something is unavailable, or asked too often, asks nobody else. */

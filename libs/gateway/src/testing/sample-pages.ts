@@ -10,13 +10,18 @@ const views = fileURLToPath(new URL('../../views/', import.meta.url));
 export const templates = loadTemplates(views);
 
 /** Those that are pages. */
-export const pageTemplates: readonly string[] = readdirSync(views)
-  .filter(
-    (file) =>
-      file.endsWith('.eta') && readFileSync(join(views, file), 'utf8').startsWith("<% layout('kit/layout')"),
-  )
-  .map((file) => file.slice(0, -'.eta'.length))
-  .toSorted();
+export const pageTemplates: readonly string[] = [...ownPages(), 'kit/confirm'];
+
+function ownPages(): string[] {
+  return readdirSync(views)
+    .filter(
+      (file) =>
+        file.endsWith('.eta') &&
+        readFileSync(join(views, file), 'utf8').startsWith("<% layout('kit/layout')"),
+    )
+    .map((file) => file.slice(0, -'.eta'.length))
+    .toSorted();
+}
 
 /** A page as a person sees it: as long as its texts get, with a problem where it can have one. */
 interface Sample {
@@ -25,8 +30,8 @@ interface Sample {
   readonly data?: object;
 }
 
-const toContinue = { lead: 'to continue to <b>{name}</b>', leadName: 'Acme Orders' };
-const toDecide = { lead: 'to review your requests, with your account at <b>{name}</b>', leadName: 'acme' };
+const toContinue = { lead: "You're signing in to <b>{name}</b>.", leadName: 'Acme Orders' };
+const toDecide = { lead: 'Review requests to your account at <b>{name}</b>.', leadName: 'acme' };
 const passkey = { options: '{"challenge":"AAAA","rpId":"pages.example","allowCredentials":[]}', nonce: 'n' };
 const scopes = [
   { name: 'openid', description: 'know who you are' },
@@ -171,6 +176,12 @@ const samples: Readonly<Record<string, Sample>> = {
     // It stays, so that it can be looked at.
     data: { asset: (file: string) => (file === 'form-post.js' ? '/assets/none.js' : `/assets/${file}`) },
   },
+  'kit/confirm': {
+    title: 'Remove this passkey?',
+    message:
+      'You can no longer sign in with it, and you are signed out in all other browsers and applications.',
+    data: { label: 'Remove passkey', back: '/account', path: '/account' },
+  },
   mail_code: {
     title: 'Check your email',
     data: {
@@ -190,6 +201,7 @@ const samples: Readonly<Record<string, Sample>> = {
       leadName: 'acme',
       username: 'ada',
       asksForPresent: true,
+      passwordMinLength: 12,
       problem: 'The two passwords differ.',
       passkey,
     },
@@ -212,14 +224,11 @@ const samples: Readonly<Record<string, Sample>> = {
       ...toContinue,
       passkey,
       identifier: 'ada',
-      buttons: [
-        { name: 'provider', label: 'Continue with your work e-mail' },
-        { name: 'mail_code', label: 'Email me a code' },
-      ],
+      buttons: [{ name: 'mail_code', label: 'Email me a code' }],
+      providers: { shown: [{ name: 'corp', displayName: 'Acme Warehouses of the North' }] },
       recovers: true,
       registers: true,
-      problem:
-        'The user name or the password is wrong, or there were too many attempts. If you are sure of both, try again later.',
+      problem: 'Wrong user name or password.',
     },
   },
   recovery_codes: {

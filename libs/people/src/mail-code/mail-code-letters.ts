@@ -18,11 +18,11 @@ export function mailCodeLetters({ codeOf }: Pick<MailCodes, 'codeOf'>): Drafts {
       notes: [
         t('Nobody will ask you for this code. Enter it on that page alone.'),
         t(advice),
-        t('Nobody reads answers to this mail.'),
+        t("This mailbox isn't monitored."),
       ],
     });
   return {
-    'mail-code': letter('If it was not you, ignore this mail.'),
+    'mail-code': letter("If it wasn't you, ignore this email."),
     'mail-code-second': letter('If it was not you, change your password and tell your administrator.'),
   };
 }

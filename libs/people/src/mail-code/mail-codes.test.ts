@@ -60,7 +60,7 @@ function mailCodesContract(engine: string, open: () => Promise<Database>): void 
       expect(mail?.headers['subject']).toBe('Your sign-in code for Acme');
       const code = mail === undefined ? '' : codeIn(mail);
       expect(code).toMatch(/^\d{8}$/);
-      expect(mail?.text).toContain('ignore this mail');
+      expect(mail?.text).toContain('ignore this email');
       const stored = await query(
         'stored_code',
         `SELECT to_jsonb(v)::text AS line FROM directory.one_time_value v WHERE tenant_id = $1`,

@@ -82,7 +82,7 @@ const ourDrafts = {
       }),
     ],
     action: { label: t('Choose your password'), uri: linkTo(otherPaths.passwordLink, addressed) },
-    notes: [t('The link works once, within seven days.'), t('Nobody reads answers to this mail.')],
+    notes: [t('The link works once, within seven days.'), t("This mailbox isn't monitored.")],
   }),
 
   verification: (addressed, { t }) => ({
@@ -96,7 +96,7 @@ const ourDrafts = {
     action: { label: t('Confirm the address'), uri: linkTo(otherPaths.emailLink, addressed) },
     notes: [
       t('The link works once, within one day. If you do not know the account, ignore this mail.'),
-      t('Nobody reads answers to this mail.'),
+      t("This mailbox isn't monitored."),
     ],
   }),
 
@@ -110,7 +110,7 @@ const ourDrafts = {
     action: { label: t('Make the account'), uri: linkTo(otherPaths.passwordLink, addressed) },
     notes: [
       t('The link works once, within one day. If it was not you, ignore this mail.'),
-      t('Nobody reads answers to this mail.'),
+      t("This mailbox isn't monitored."),
     ],
   }),
 
@@ -127,7 +127,7 @@ const ourDrafts = {
       label: t('Choose a new password'),
       uri: pageOf(otherPaths.forgottenPassword, addressed),
     },
-    notes: [t('If it was not you, ignore this mail.'), t('Nobody reads answers to this mail.')],
+    notes: [t("If it wasn't you, ignore this email."), t("This mailbox isn't monitored.")],
   }),
 
   notice: (addressed, { t }) => ({
@@ -135,7 +135,7 @@ const ourDrafts = {
     paragraphs: [t(noticeOf[addressed.content.change ?? 'password'], { username: addressed.username })],
     notes: [
       t(adviceOf[addressed.content.change ?? 'password'] ?? usualAdvice),
-      t('Nobody reads answers to this mail.'),
+      t("This mailbox isn't monitored."),
     ],
   }),
 
@@ -152,7 +152,7 @@ const ourDrafts = {
       }),
     ],
     action: { label: t('Where you are signed in'), uri: pageOf(otherPaths.account, addressed) },
-    notes: [t(usualAdvice), t('Nobody reads answers to this mail.')],
+    notes: [t(usualAdvice), t("This mailbox isn't monitored.")],
   }),
 
   'wrong-codes': (addressed, { t }) => ({
@@ -164,7 +164,7 @@ const ourDrafts = {
       ),
     ],
     action: { label: t('Choose a new password'), uri: pageOf(otherPaths.forgottenPassword, addressed) },
-    notes: [t(usualAdvice), t('Nobody reads answers to this mail.')],
+    notes: [t(usualAdvice), t("This mailbox isn't monitored.")],
   }),
 
   reset: (addressed, { t }) => ({
@@ -180,7 +180,7 @@ const ourDrafts = {
       t(
         'The link works once, within one hour. If you did not ask for it, ignore this mail: your password stays as it is.',
       ),
-      t('Nobody reads answers to this mail.'),
+      t("This mailbox isn't monitored."),
     ],
   }),
 } satisfies Partial<Record<MailKind, Drafts[string]>>;
@@ -200,8 +200,9 @@ const noticeOf = {
     'An administrator has locked your account {username} down: its password and passkeys no longer work, and you are signed out everywhere.',
   'email-changed':
     'The e-mail address of your account {username} was changed. Mail goes to the new one from now on.',
-  'provider-linked': 'A way to sign in with another organization was added to your account {username}.',
-  'provider-unlinked': 'A way to sign in with another organization was removed from your account {username}.',
+  'provider-linked': 'You can now sign in to your account {username} with another organization.',
+  'provider-unlinked':
+    'You can no longer sign in to your account {username} with another organization that you had linked.',
   'account-closed':
     'Your account {username} was closed, as you asked. An administrator can restore it within 30 days.',
 } as const satisfies Record<AnnouncedChange, string>;

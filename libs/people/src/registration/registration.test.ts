@@ -185,7 +185,7 @@ function registrationContract(engine: string, open: () => Promise<Database>): vo
         const of = await world(tenant);
         return of.as('gateway').getTenantLooks({ tenantId: of.tenantId }, call());
       };
-      expect(await offered({})).toMatchObject({ registers: false, recovers: true });
+      expect(await offered({})).toMatchObject({ registers: false, recovers: true, passwordMinLength: 8 });
       for (const registration of ['invitation', 'open'])
         expect(await offered({ registration })).toMatchObject({ registers: true, recovers: true });
       const disabled = { registration: 'open', status: 'disabled' };

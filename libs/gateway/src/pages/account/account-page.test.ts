@@ -81,7 +81,7 @@ const post = (gateway: Gateway, values: Record<string, string>, headers: Record<
 /** Sends the form of a change. */
 const send = (gateway: Gateway, change: string, target = '', more: Record<string, string> = {}) => {
   const csrf = antiForgery.token(browserId, purpose.changeAccount('u1', change, target));
-  return post(gateway, { csrf, change, target, ...more });
+  return post(gateway, { csrf, change, target, confirmed: 'yes', ...more });
 };
 
 describe('GET /account', () => {
@@ -108,7 +108,10 @@ describe('GET /account', () => {
     ])
       expect(body).toContain(text);
     expect(body).not.toContain('of a newer version');
-    expect(headers['content-security-policy']).not.toContain('script-src');
+    expect(headers['content-security-policy']).toContain("script-src 'self'");
+    expect(body.match(/<script[^>]*>/g)).toEqual([
+      expect.stringMatching(/^<script src="\/assets\/times\.js/),
+    ]);
     expect(headers['content-security-policy']).toContain("form-action 'self'");
     expect(headers['cache-control']).toBe('no-store');
   });
@@ -206,6 +209,23 @@ describe('POST /account', () => {
     const answer = await send(open(), change, target, more);
     expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account?tenant=acme']);
     expect(answer.cookies.at(-1)).toMatchObject({ name: 'tessera_account_result', value: result });
+  });
+
+  it.each([
+    ['remove_passkey', 'p1', 'removeFactor', 'Remove passkey'],
+    ['remove_totp', '', 'removeFactor', 'Remove authenticator app'],
+    ['unlink_provider', 'corp', 'unlinkProvider', 'Remove this way to sign in'],
+    ['close_account', '', 'closeAccount', 'Close account'],
+  ] as const)('says first what %s ends, on a page with a way back', async (change, target, method, label) => {
+    const gateway = open();
+    const asked = await send(gateway, change, target, { confirmed: '' });
+    expect(asked.statusCode).toBe(200);
+    expect(asked.body).toContain(`<button class="danger" type="submit">${label}</button>`);
+    expect(asked.body).toContain('<a href="/account?tenant=acme">Cancel</a>');
+    expect(gateway.requests(method)).toEqual([]);
+    const fields = [...asked.body.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)];
+    await post(gateway, Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value])));
+    expect(gateway.requests(method)).toHaveLength(1);
   });
 
   it('lists the providers of the tenant, those that are linked first, and lets a form lead to one', async () => {

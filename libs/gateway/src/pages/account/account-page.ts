@@ -16,7 +16,7 @@ import { signInToPage } from '../sign-in/sign-in-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { accountNotice, resultOfLink, type AccountResult } from './account-results.ts';
-import type { AccountSection, AccountView, AccountVisit } from './account-section.ts';
+import type { AccountSection, AccountView, AccountVisit, Confirmation } from './account-section.ts';
 import { activitySection } from './activity-section.ts';
 import { applicationsSection } from './applications-section.ts';
 import { closingSection } from './closing-section.ts';
@@ -89,6 +89,11 @@ const act: PageHandler = async (context) => {
   const changes = new Map(sections.flatMap((section) => Object.entries(section.changes)));
   const change = changes.get(name);
   if (change === undefined) throw new OAuthError('invalid_request', 'There is no such change.');
+  const confirmation = sections
+    .map(({ confirmed }) => confirmed?.[name])
+    .find((found) => found !== undefined);
+  if (confirmation !== undefined && form.get('confirmed') !== 'yes')
+    return sendConfirmation(context, session, { name, target }, confirmation);
   const result = await change(context, { session, target, form });
   if (result === 'closed') {
     dropCookie(request, context.reply, 'session');
@@ -101,6 +106,33 @@ const act: PageHandler = async (context) => {
 };
 
 export const accountPage: GatewayPage = { load, act };
+
+/** Shows what a change ends, and asks for it once more. */
+function sendConfirmation(
+  context: PageContext,
+  { tenantId, userId }: Session,
+  { name, target }: { readonly name: string; readonly target: string },
+  { title, message, label }: Confirmation,
+): FastifyReply {
+  const { request, reply, gateway, row } = context;
+  return sendPage(request, reply, gateway, {
+    template: 'kit/confirm',
+    title,
+    message,
+    formTarget: row.formTarget,
+    tenant: { id: tenantId },
+    data: {
+      label,
+      path: row.path,
+      back: accountPath(request.incoming.tenant === undefined ? tenantId : undefined),
+      fields: fieldsOfForm(context, purpose.changeAccount(userId, name, target), [
+        { name: 'change', value: name },
+        { name: 'target', value: target },
+        { name: 'confirmed', value: 'yes' },
+      ]),
+    },
+  });
+}
 
 /** Lifetime in seconds of the cookie with the result for the next page. */
 const resultSeconds = 60;
@@ -142,11 +174,26 @@ export function resumeLink(
 
 /** What the pages of a sign-in are for, by the visit. */
 const visits = {
-  see: { name: OwnPage_Name.ACCOUNT, lead: 'to see your account' },
-  change: { name: OwnPage_Name.ACCOUNT_CHANGE, lead: 'to change how you sign in' },
-  add_passkey: { name: OwnPage_Name.ADD_PASSKEY, lead: 'to add a passkey' },
-  add_totp: { name: OwnPage_Name.ADD_TOTP, lead: 'to set up an authenticator app' },
-  new_recovery_codes: { name: OwnPage_Name.NEW_RECOVERY_CODES, lead: 'to get new recovery codes' },
+  see: {
+    name: OwnPage_Name.ACCOUNT,
+    lead: 'See your account at <b>{name}</b>.',
+  },
+  change: {
+    name: OwnPage_Name.ACCOUNT_CHANGE,
+    lead: 'Change how you sign in to your account at <b>{name}</b>.',
+  },
+  add_passkey: {
+    name: OwnPage_Name.ADD_PASSKEY,
+    lead: 'Add a passkey to your account at <b>{name}</b>.',
+  },
+  add_totp: {
+    name: OwnPage_Name.ADD_TOTP,
+    lead: 'Protect your account at <b>{name}</b> with an authenticator app.',
+  },
+  new_recovery_codes: {
+    name: OwnPage_Name.NEW_RECOVERY_CODES,
+    lead: 'Get new recovery codes for your account at <b>{name}</b>.',
+  },
 } as const satisfies Record<'see' | AccountVisit, object>;
 
 function visitOf(name: string): keyof typeof visits {
@@ -196,6 +243,7 @@ async function sendAccount(context: PageContext, { tenantId, userId }: Session):
     message: 'This is your account.',
     // A form of it leads to a provider.
     formTarget: account.providers.length > 0 ? 'client' : 'own',
+    script: true,
     tenant: { id: tenantId, name: '' },
     data: {
       notice: accountNotice(result),

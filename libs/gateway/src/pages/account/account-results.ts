@@ -12,7 +12,7 @@ export const accountResults = {
   passkey_removed: 'The passkey is removed. You are signed out everywhere else.',
   totp_removed: 'The authenticator app is removed. You are signed out everywhere else.',
   last_way_in: 'You could not sign in without this passkey. Set a password or create another passkey first.',
-  passkey_renamed: 'The passkey has another name now.',
+  passkey_renamed: "You've renamed the passkey.",
   session_ended: 'That browser is signed out.',
   sessions_ended: 'All other browsers are signed out.',
   provider_linked: 'You can sign in with it now.',
@@ -24,7 +24,7 @@ export const accountResults = {
   link_unreachable: 'Your organization cannot be reached now. Try again later.',
   link_failed: 'Nothing was linked. The answer could not be used. Try again.',
   access_revoked: 'The application no longer has access. What it has just got may work for some minutes.',
-  unknown: 'It was no longer there. Nothing has changed.',
+  unknown: 'It no longer exists, so nothing has changed.',
   bad_text: 'Enter a name with at most 64 characters.',
   signed_out: 'You were signed out. Nothing has changed.',
 } as const;

@@ -34,11 +34,20 @@ export type Change = (
   sent: SentChange,
 ) => Promise<AccountResult | 'closed' | { readonly visit: AccountVisit } | { readonly location: string }>;
 
+/** A page that says what ends, with a button that is called after it. */
+export interface Confirmation {
+  readonly title: string;
+  readonly message: string;
+  readonly label: string;
+}
+
 /** A part of the account page: what its template shows, under its name, and its forms by the names of their changes. */
 export interface AccountSection {
   readonly name: string;
   show(view: AccountView): object | Promise<object>;
   readonly changes: Readonly<Record<string, Change>>;
+  /** Changes that take something away: what the page says that confirms them. */
+  readonly confirmed?: Readonly<Record<string, Confirmation>>;
 }
 
 /** A sign-in on the way to a change that weakens how a person signs in, and visits that set something up. */

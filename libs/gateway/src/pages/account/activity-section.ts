@@ -6,6 +6,7 @@ import type { AccountSection } from './account-section.ts';
 /** What the page says of an event of the audit trail, and of its factor if it has one. */
 const sentences: Readonly<Record<string, string>> = {
   'auth.login.succeeded': 'You signed in.',
+  'auth.login.failed': 'Somebody entered a wrong password or code.',
   'auth.credential.changed': 'The password was changed.',
   'auth.factor.added totp': 'An authenticator app was set up.',
   'auth.factor.added passkey': 'A passkey was added.',

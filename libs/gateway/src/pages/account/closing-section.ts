@@ -9,6 +9,15 @@ export const closingSection: AccountSection = {
 
   show: ({ account, fieldsOf }) => ({ close: account.closable ? fieldsOf('close_account') : undefined }),
 
+  confirmed: {
+    close_account: {
+      title: 'Close your account?',
+      message:
+        'After that you cannot sign in, and applications lose their access at once. Your administrator can restore the account within 30 days.',
+      label: 'Close account',
+    },
+  },
+
   changes: {
     async close_account({ app, request, gateway }) {
       const { problem } = await gateway.peers.account.closeAccount(

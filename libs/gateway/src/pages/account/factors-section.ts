@@ -14,6 +14,15 @@ export const factorsSection: AccountSection = {
     newCodes: hasTotp || passkeys.length > 0 ? fieldsOf('new_recovery_codes') : undefined,
   }),
 
+  confirmed: {
+    remove_totp: {
+      title: 'Remove the authenticator app?',
+      message:
+        'Its codes are no longer accepted, and you are signed out in all other browsers and applications.',
+      label: 'Remove authenticator app',
+    },
+  },
+
   changes: {
     add_totp: async () => ({ visit: 'add_totp' }),
     remove_totp: async (context) => removeFactor(context, '', 'totp_removed'),

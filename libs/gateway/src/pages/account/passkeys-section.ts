@@ -20,6 +20,15 @@ export const passkeysSection: AccountSection = {
     add: fieldsOf('add_passkey'),
   }),
 
+  confirmed: {
+    remove_passkey: {
+      title: 'Remove this passkey?',
+      message:
+        'You can no longer sign in with it, and you are signed out in all other browsers and applications.',
+      label: 'Remove passkey',
+    },
+  },
+
   changes: {
     add_passkey: async () => ({ visit: 'add_passkey' }),
 

@@ -22,6 +22,15 @@ export const providersSection: AccountSection = {
       .map(({ name, displayName }) => ({ name: displayName, link: fieldsOf('link_provider', name) })),
   }),
 
+  confirmed: {
+    unlink_provider: {
+      title: 'Remove this way to sign in?',
+      message:
+        'You can no longer sign in with it, and you are signed out in all other browsers and applications.',
+      label: 'Remove this way to sign in',
+    },
+  },
+
   changes: {
     async link_provider({ app, request, gateway }, { session, target: provider }) {
       const resume = new URLSearchParams({ going: 'account', tenant: session.tenantId }).toString();

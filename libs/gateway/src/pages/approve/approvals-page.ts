@@ -83,7 +83,7 @@ function signInFor(tenantId: string, clientId = '') {
   return signInToPage({
     path: '/approvals',
     page: { name: OwnPage_Name.APPROVALS, tenantId, clientId },
-    lead: 'to review your requests',
+    lead: 'Review requests to your account at <b>{name}</b>.',
     subject: tenantId,
     fields: [
       { name: 'tenant', value: tenantId },

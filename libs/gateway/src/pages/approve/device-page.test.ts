@@ -343,7 +343,7 @@ describe('POST /device', () => {
     const values = { user_code: userCode, identifier: 'ada', password: 'wrong-one' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
     expect(answer.statusCode).toBe(401);
-    expect(answer.body).toContain('is wrong, or there were too many attempts.');
+    expect(answer.body).toContain('Wrong user name or password.');
     expect(answer.body).not.toContain('wrong-one');
   });
 

@@ -118,7 +118,7 @@ function signInFor(userCode: string, tenantId: string, clientId = '') {
   return signInToPage({
     path: '/device',
     page: { name: OwnPage_Name.DEVICE, tenantId, clientId },
-    lead: 'to connect your device',
+    lead: 'Connect a device to your account at <b>{name}</b>.',
     subject: userCode,
     fields,
   });

@@ -12,7 +12,7 @@ import { isClosed, isRefusal, sendClosed } from './mail-request.ts';
 
 const closed = {
   title: 'You cannot reset your password here',
-  message: 'Your organization sends no mail to its people.',
+  message: "Your organization doesn't send email to its people.",
   advice: 'Ask your administrator for a link with which you choose a new password.',
 };
 
@@ -94,12 +94,11 @@ function sendForm(context: PageContext, tenantId: string, problem?: string): Fas
 function sendDone({ request, reply, gateway }: PageContext): FastifyReply {
   return sendPage(request, reply, gateway, {
     template: 'notice',
-    title: 'Look into your mail',
-    message:
-      'If there is such an account, we have sent a link to its e-mail address. It is valid for one hour.',
+    title: 'Check your email',
+    message: "If there's such an account, we've sent a link to its e-mail address. It works for one hour.",
     formTarget: 'own',
     data: {
-      advice: 'If nothing comes within a few minutes, look among unwanted mail, or ask your administrator.',
+      advice: 'No email after a few minutes? Look in your spam folder, or ask your administrator.',
     },
   });
 }

@@ -36,7 +36,7 @@ export function sendPasswordForm(context: PageContext, form: PasswordForm): Fast
     message: problem ?? `${form.lead.replace('<b>{name}</b>', form.leadName)}.`,
     formTarget: 'own',
     tenant,
-    script: form.passkey !== undefined,
+    script: true,
     data: { ...data, problem, fields: fieldsOfForm(context, purpose, fields) },
   };
   return problem === undefined

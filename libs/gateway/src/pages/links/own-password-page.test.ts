@@ -97,7 +97,7 @@ describe('POST /password', () => {
   });
 
   it.each([
-    ['the present password is missing', { present_password: '' }, 'Enter your present password.'],
+    ['the present password is missing', { present_password: '' }, 'Enter your current password.'],
     ['the new one is not repeated', { repeated_password: '' }, 'Enter the new password twice.'],
     ['it is repeated with a mistake', { repeated_password: 'too' }, 'The two passwords differ.'],
   ])('asks again if %s', async (_what, values, problem) => {
@@ -108,7 +108,7 @@ describe('POST /password', () => {
   });
 
   it.each([
-    [{ case: 'wrongPassword', value: {} }, 'The present password is wrong'],
+    [{ case: 'wrongPassword', value: {} }, 'The current password is wrong'],
     [{ case: 'passwordProblem', value: 'must be longer' }, 'The new password must be longer.'],
   ] as const)('asks again after %o', async (outcome, problem) => {
     const { statusCode, body, cookies } = await post(open({ changePassword: () => ({ outcome }) }), sent);

@@ -60,7 +60,7 @@ const act: PageHandler = async (context) => {
   if (person === undefined) return back(context);
   checkForm(app, request, form, purpose.changePassword(person.session.userId));
   const presentPassword = form.get('present_password') ?? '';
-  if (presentPassword === '') return sendForm(context, person, 'Enter your present password.');
+  if (presentPassword === '') return sendForm(context, person, 'Enter your current password.');
   const { password: newPassword, problem } = chosenPassword(form);
   if (problem !== undefined) return sendForm(context, person, problem);
   const { outcome } = await gateway.peers.authorize.changePassword(
@@ -75,7 +75,7 @@ const act: PageHandler = async (context) => {
     case 'signedOut':
       return back(context);
     case 'wrongPassword':
-      return sendForm(context, person, 'The present password is wrong, or there were too many attempts.');
+      return sendForm(context, person, 'The current password is wrong, or there were too many attempts.');
     case 'passwordProblem':
       return sendForm(context, person, `The new password ${outcome.value}.`);
     default:
@@ -98,7 +98,7 @@ function signInFor(tenantId: string) {
   return signInToPage({
     path: otherPaths.password,
     page: { name: OwnPage_Name.PASSWORD, tenantId },
-    lead: 'to change your password',
+    lead: 'Change the password of your account at <b>{name}</b>.',
     subject: tenantId,
     fields: [{ name: 'tenant', value: tenantId }],
   });

@@ -45,7 +45,7 @@ describe('/register', () => {
       { tenantId: 'acme', email: 'ada@people.example', interactionId: interaction, language: 'ar' },
     ]);
     const { body } = await get(gateway, '?tenant=acme&sent=1');
-    expect(body).toContain('If this address may have an account, we have sent a link to it.');
+    expect(body).toContain('If you can use this address here, we');
   });
 
   it.each([

@@ -136,8 +136,8 @@ const backTo = (interactionId: string) => (interactionId === '' ? undefined : lo
 function sendDone({ request, reply, gateway }: PageContext, { interactionId }: Place): FastifyReply {
   return sendPage(request, reply, gateway, {
     template: 'notice',
-    title: 'Look into your mail',
-    message: 'If this address may have an account, we have sent a link to it. It is valid for one day.',
+    title: 'Check your email',
+    message: "If you can use this address here, we've sent a link to it. It works for one day.",
     formTarget: 'own',
     data: {
       advice: 'Open the link in this browser to go on where you were.',

@@ -27,6 +27,8 @@ export interface Looks {
    */
   readonly registers: boolean | undefined;
   readonly recovers: boolean | undefined;
+  /** In characters; 0 if the directory does not say. */
+  readonly passwordMinLength: number;
 }
 
 export interface TenantLooks {
@@ -86,7 +88,7 @@ export function createTenantLooks(deps: {
 }
 
 function looksOf(answer: Omit<GetTenantLooksResponse, '$typeName'>): Looks {
-  const { name, tosUri, policyUri, logo, registers, recovers } = answer;
+  const { name, tosUri, policyUri, logo, registers, recovers, passwordMinLength } = answer;
   const css = styleSheet(answer);
   const version = createHash('sha256').update(css).update('\0').update(logo).digest('base64url').slice(0, 12);
   return {
@@ -98,5 +100,6 @@ function looksOf(answer: Omit<GetTenantLooksResponse, '$typeName'>): Looks {
     policyUri,
     registers,
     recovers,
+    passwordMinLength,
   };
 }

@@ -113,7 +113,7 @@ export function signInAtLogin(interactionId: string, again?: RequestAgain): Sign
     formTarget: 'client',
     purpose: purpose.signIn(interactionId),
     fields: again === undefined ? [] : [{ name: againField, value: again.text }],
-    lead: ({ applicationName }) => ['to continue to <b>{name}</b>', applicationName],
+    lead: ({ applicationName }) => ["You're signing in to <b>{name}</b>.", applicationName],
     message: ({ applicationName }) => `Sign in to continue to ${applicationName}.`,
   };
 }

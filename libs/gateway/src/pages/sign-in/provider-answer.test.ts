@@ -27,14 +27,40 @@ const post = (gateway: ReturnType<typeof open>, url: string, fields: Record<stri
   });
 
 describe('the first page of a tenant with providers', () => {
-  it('has a button for each, one for the domain of an address, and may lead elsewhere', async () => {
+  it('has a button for each, asks for the identifier alone, and may lead elsewhere', async () => {
     const gateway = open({ getInteraction: () => ({ step: { name: 'password', interaction, shown } }) });
     const { body, headers: answered } = await get(gateway, '/login?interaction=ti_abc');
     expect(body).toContain(
       '<button class="second" type="submit" name="provider" value="corp">Continue with C &amp; A',
     );
-    expect(body).toContain('name="provider" value="" formnovalidate>Continue with your work e-mail');
+    expect(body).toContain('<button type="submit" name="provider" value="">Continue</button>');
+    expect(body).not.toContain('name="password"');
     expect(answered['content-security-policy']).not.toContain('form-action');
+  });
+
+  it('asks for the password where the domain leads to none, names whom, and has a way back', async () => {
+    const gateway = open({ continue: () => step('unknown_domain') });
+    const csrf = antiForgery.token(browserId, purpose.signIn('ti_abc'));
+    const form = { interaction: 'ti_abc', csrf, provider: '' };
+    const named = await post(gateway, '/login', { ...form, identifier: 'ada <b>' });
+    expect(named.statusCode).toBe(200);
+    expect(named.body).toMatch(/name="identifier" type="text" value="ada &lt;b&gt;"[^>]* readonly/);
+    expect(named.body).toContain('name="password"');
+    expect(named.body).not.toContain('class="problem" role="alert" aria-live="assertive">Y');
+    expect(named.body).toContain('name="provider" value="">Not you?</button>');
+    const again = await post(gateway, '/login', { ...form, identifier: '' });
+    expect([again.statusCode, again.body.includes('name="password"')]).toEqual([200, false]);
+  });
+
+  it('keeps the name when the password was wrong', async () => {
+    const gateway = open({ continue: () => step('wrong_credentials') });
+    const csrf = antiForgery.token(browserId, purpose.signIn('ti_abc'));
+    const form = { interaction: 'ti_abc', csrf, identifier: 'ada', password: 'wrong' };
+    const { statusCode, body } = await post(gateway, '/login', form);
+    expect(statusCode).toBe(401);
+    expect(body).toContain('Wrong user name or password.');
+    expect(body).toMatch(/value="ada"[^>]* readonly/);
+    expect(body).toContain('name="password"');
   });
 
   it('sends the browser to the provider that was chosen, whatever else the form has', async () => {
@@ -112,14 +138,14 @@ describe('GET /login/provider/:tenant/:provider', () => {
     ['unreachable', 400, 'cannot be reached now'],
     ['denied_answer', 401, 'not signed in there'],
     ['invalid_answer', 401, 'could not be used'],
-    ['not_recent', 401, 'sign in there anew'],
+    ['not_recent', 401, 'ask you to sign in again'],
     ['no_account', 401, 'no account here'],
   ])('says that %s on the page that has the other ways to sign in', async (problem, status, sentence) => {
     const gateway = open({ answerFromProvider: () => step(problem) });
     const { statusCode, body } = await get(gateway, url);
     expect(statusCode).toBe(status);
     expect(body).toContain(sentence);
-    expect(body).toContain('name="password"');
+    expect(body).toContain('name="identifier"');
     expect(body).toContain('action="/login"');
     expect(body).toContain('name="interaction" value="ti_abc"');
   });

@@ -38,8 +38,8 @@ export interface PlaceOfPage extends SignInPlace {
 }
 
 /**
- * The place of a sign-in on the way to a page of ours. `lead` is its purpose as the end of a sentence; `subject` is
- * what the anti-forgery field is bound to.
+ * The place of a sign-in on the way to a page of ours. `lead` says what it is for, with the `name` of the organization;
+ * `subject` is what the anti-forgery field is bound to.
  */
 export function signInToPage(given: {
   readonly path: '/account' | '/device' | '/approvals' | '/password';
@@ -49,13 +49,14 @@ export function signInToPage(given: {
   readonly fields: readonly Field[];
 }): PlaceOfPage {
   const { path, page, lead, subject, fields } = given;
+  const organization = ({ tenantName }: Interaction) => (tenantName === '' ? page.tenantId : tenantName);
   return {
     path,
     formTarget: 'own',
     purpose: purpose.signInTo(subject),
     fields,
     page,
-    lead: () => [`${lead}, with your account at <b>{name}</b>`, page.tenantId],
-    message: () => `Sign in ${lead}.`,
+    lead: (interaction) => [lead, organization(interaction)],
+    message: (interaction) => `Sign in first. ${lead.replace('<b>{name}</b>', organization(interaction))}`,
   };
 }

@@ -16,7 +16,7 @@ import type { PlaceOfPage, SignInPlace } from './sign-in-place.ts';
 import { sendToClient } from './to-client.ts';
 import { passkeyAsked } from './steps/passkey-pages.ts';
 import { passwordPage } from './steps/password-page.ts';
-import { offeredProviders, providerPage } from './steps/provider-page.ts';
+import { offeredProviders, providerPage, unknownDomain } from './steps/provider-page.ts';
 import { buttonsOf, pageOfForm, pageOfStep } from './steps/step-pages.ts';
 
 /** Shows the first page of a sign-in. `person`: who must sign in again; `error`: why their sign-in is too old. */
@@ -205,7 +205,8 @@ export function sendStep(
   const providers = offeredProviders(shown);
   const passkey = passkeyAsked(shown);
   const { person, error, isFirst } = to;
-  const view = { shown, person, form: (refused ?? error) && to.form };
+  const isShownAgain = refused !== undefined || error !== undefined || problem === unknownDomain;
+  const view = { shown, person, form: isShownAgain ? to.form : undefined };
   const [lead, leadName] = place.lead(interaction);
   const { interactionId } = interaction;
   const page: Page = {

@@ -107,7 +107,7 @@ describe('the account page in a real Chromium', () => {
       await page.keyboard.press('ControlOrMeta+A');
       await page.keyboard.type('Old phone');
       await page.keyboard.press('Enter');
-      await notice(page, 'The passkey has another name now.');
+      await notice(page, "You've renamed the passkey.");
       await look(page, 'passkeys');
 
       // A password is not enough to remove a passkey: the person has a second factor.
@@ -117,9 +117,10 @@ describe('the account page in a real Chromium', () => {
       await ready(page);
       const remove = async () => {
         const old = passkeys.getByRole('listitem').filter({ hasText: 'Old phone' });
-        await old.getByText('Remove', { exact: true }).click();
+        await old.getByRole('button', { name: 'Remove passkey' }).click();
+        await heading(page, 'Remove this passkey?');
         await look(page, 'remove-passkey');
-        await old.getByRole('button', { name: 'Remove the passkey' }).click();
+        await button(page, 'Remove passkey').click();
       };
       await remove();
       await heading(page, 'Confirm that it is you');
@@ -160,8 +161,9 @@ describe('the account page in a real Chromium', () => {
       await ready(page);
       const remove = async () => {
         const passkeys = page.getByRole('region', { name: 'Passkeys' });
-        await passkeys.getByText('Remove', { exact: true }).click();
-        await passkeys.getByRole('button', { name: 'Remove the passkey' }).click();
+        await passkeys.getByRole('button', { name: 'Remove passkey' }).click();
+        await heading(page, 'Remove this passkey?');
+        await button(page, 'Remove passkey').click();
       };
       await remove();
       await heading(page, 'Confirm that it is you');
@@ -232,9 +234,10 @@ describe('the account page in a real Chromium', () => {
         await ready(other);
 
         const factors = page.getByRole('region', { name: 'Authenticator app' });
-        await factors.getByText('Remove', { exact: true }).click();
+        await factors.getByRole('button', { name: 'Remove authenticator app' }).click();
+        await heading(page, 'Remove the authenticator app?');
         await look(page, 'remove-app');
-        await button(page, 'Remove the app').click();
+        await button(page, 'Remove authenticator app').click();
         await notice(page, 'The authenticator app is removed.');
         await page.getByText('You have no authenticator app.').waitFor();
         await open(other);

@@ -72,7 +72,7 @@ describe('the pages of credentials in a real Chromium', () => {
       await expectAccessible(page);
       await page.getByLabel(/user name/i).fill('Forgetful@demo.example');
       await page.getByRole('button', { name: 'Send the link' }).click();
-      await heading(page, 'Look into your mail');
+      await heading(page, 'Check your email');
       await page.goto(`${baseUrl}/demo/mailbox`);
       await heading(page, 'Mailbox');
       await page.getByRole('heading', { level: 2, name: 'Your password at Demo' }).waitFor();
@@ -133,10 +133,10 @@ describe('the pages of credentials in a real Chromium', () => {
       await page.getByRole('button', { name: 'Sign in' }).click();
       await heading(page, 'Change your password');
       await look(page, 'change');
-      await page.getByLabel('Present password').fill('wrong');
+      await page.getByLabel('Current password').fill('wrong');
       await choose(page, chosen);
-      await page.getByRole('alert').filter({ hasText: 'The present password is wrong' }).waitFor();
-      await page.getByLabel('Present password').fill(password);
+      await page.getByRole('alert').filter({ hasText: 'The current password is wrong' }).waitFor();
+      await page.getByLabel('Current password').fill(password);
       await choose(page, chosen);
       await heading(page, 'Your password is changed');
       await look(page, 'changed');

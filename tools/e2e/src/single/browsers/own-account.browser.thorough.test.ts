@@ -113,7 +113,7 @@ describe('an account of one’s own in a real Chromium', () => {
     await heading(page, 'Create an account');
     await page.getByLabel('E-mail address').fill(email);
     await button(page, 'Send the link').click();
-    await heading(page, 'Look into your mail');
+    await heading(page, 'Check your email');
   }
 
   /** Of an application that is a page of the server itself. */
@@ -269,9 +269,10 @@ describe('an account of one’s own in a real Chromium', () => {
       await change({ accountClosing: true });
       await withPage(async (other) => {
         await signIn(other, 'gil');
-        await other.locator('summary').filter({ hasText: 'Close your account' }).click();
+        await button(other, 'Close account').click();
+        await heading(other, 'Close your account?');
         await look(other, 'closing');
-        await button(other, 'Close the account').click();
+        await button(other, 'Close account').click();
         await heading(other, 'Your account is closed');
         await look(other, 'closed');
         await mailed(other, 'A change to your account at Demo', 'Your account gil was closed');
@@ -279,7 +280,7 @@ describe('an account of one’s own in a real Chromium', () => {
       await account(page);
       await heading(page, 'Sign in');
       await byPassword(page, 'gil');
-      await page.getByRole('alert').filter({ hasText: 'is wrong' }).waitFor();
+      await page.getByRole('alert').filter({ hasText: 'Wrong user name or password.' }).waitFor();
       const { error } = await redeem({ grant_type: 'refresh_token', refresh_token: second });
       expect(error).toBe('invalid_grant');
     });
@@ -301,8 +302,9 @@ describe('an account of one’s own in a real Chromium', () => {
       try {
         const remove = async () => {
           const factors = page.getByRole('region', { name: 'Authenticator app' });
-          await factors.getByText('Remove', { exact: true }).click();
-          await button(page, 'Remove the app').click();
+          await factors.getByRole('button', { name: 'Remove authenticator app' }).click();
+          await heading(page, 'Remove the authenticator app?');
+          await button(page, 'Remove authenticator app').click();
         };
         await remove();
         await heading(page, 'Confirm that it is you');

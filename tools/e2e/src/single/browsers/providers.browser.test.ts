@@ -163,7 +163,7 @@ describe('providers of a tenant in a real Chromium', () => {
     await withPage(async (page) => {
       const finish = await begin(page);
       await page.getByLabel(/user name/i).fill('bo@corp.example');
-      await button(page, 'Continue with your work e-mail').click();
+      await button(page, 'Continue').click();
       await page.waitForURL(`${company.issuer}/**`);
       await atCompany(page, 'bo');
       expect(await finish()).toMatchObject({ email: 'bo@corp.example' });
@@ -214,10 +214,7 @@ describe('providers of a tenant in a real Chromium', () => {
         await page.getByRole('heading', { name: 'Your account' }).waitFor();
         expect(page.url()).toBe(`${issuer}/account`);
         await page.goto(`${baseUrl}/account?tenant=acme`);
-        await page
-          .getByLabel(/password/i)
-          .first()
-          .waitFor();
+        await page.getByLabel(/user name/i).waitFor();
         await page.goto(`${issuer}/account`);
         await page.getByRole('heading', { name: 'Your account' }).waitFor();
       });
@@ -228,7 +225,8 @@ describe('providers of a tenant in a real Chromium', () => {
     await withPage(async (page) => {
       await page.goto(`${baseUrl}/account?tenant=acme`);
       await page.getByLabel(/user name/i).fill('ed');
-      await page.getByLabel(/password/i).fill(password);
+      await button(page, 'Continue').click();
+      await page.getByLabel('Password', { exact: true }).fill(password);
       await button(page, 'Sign in').click();
       await button(page, 'Link Corp').click();
       await atCompany(page, 'edward');
@@ -243,8 +241,8 @@ describe('providers of a tenant in a real Chromium', () => {
       await atCompany(other, 'edward');
       expect(await finish()).toMatchObject({ name: 'Ed', amr: ['fed'] });
 
-      await page.locator('#providers ~ ul summary').first().click();
       await button(page, 'Remove Corp').click();
+      await button(page, 'Remove this way to sign in').click();
       await page.getByText('You can no longer sign in with it.').first().waitFor();
       await other.goto(`${baseUrl}/account?tenant=acme`);
       await button(other, 'Continue with Corp').waitFor();
@@ -307,7 +305,8 @@ describe('providers of a tenant in a real Chromium', () => {
       await expectAccessible(page);
       await page.screenshot({ path: `${screenshots}providers-denied.png`, fullPage: true });
       await page.getByLabel(/benutzername/i).fill('ed');
-      await page.getByLabel(/passwort/i).fill(password);
+      await button(page, 'Weiter').click();
+      await page.getByLabel('Passwort', { exact: true }).fill(password);
       await button(page, 'Anmelden').click();
       expect(await finish()).toMatchObject({ amr: ['pwd'] });
     }, 'de');

@@ -13,20 +13,16 @@ export function offeredProviders(shown: Readonly<Record<string, string>>): Offer
   return providers === undefined ? undefined : (JSON.parse(providers) as OfferedProviders);
 }
 
+/** The problem of an identifier whose domain leads to no provider: no mistake, as the password is asked for then. */
+export const unknownDomain = 'unknown_domain';
+
 /** A company's own provider. It has no page of its own: the first page has its buttons. */
 export const providerPage: StepPage = {
   name: 'provider',
   fields: ['provider', 'identifier', 'resume'],
   title: () => 'Sign in',
-  button: (shown) =>
-    offeredProviders(shown)?.hasDomains === true ? 'Continue with your work e-mail' : undefined,
   data: () => ({}),
   problems: {
-    unknown_domain: {
-      status: 400,
-      message:
-        'Your organization has no sign-in of its own for this address. Enter your work e-mail address, or your password.',
-    },
     unknown_provider: {
       status: 400,
       message: 'This way to sign in is no longer offered. Choose another one.',
@@ -47,7 +43,7 @@ export const providerPage: StepPage = {
     not_recent: {
       status: 401,
       message:
-        'You have to sign in there anew, and your organization did not ask you to. Sign in another way.',
+        "Your organization didn't ask you to sign in again, so we can't use its answer. Sign in another way.",
     },
     // Whatever the reason, so that nobody learns which accounts exist.
     no_account: {
