@@ -583,7 +583,9 @@ describe('a command that changes something', () => {
     );
     const pipeline = { TESSERA_API: api, TESSERA_ACCESS_TOKEN: 'at1' };
     expect(await where(`${create} --tenant acme`, pipeline)).toBe(`On ${api} (TESSERA_API).\n`);
-    for (const words of [`${create} --validate-only`, 'role list'])
-      expect(await where(words, { TESSERA_TENANT: 'acme' })).toBe('');
+    expect(await where(`${create} --validate-only`, { TESSERA_TENANT: 'acme' })).toBe(
+      `On ${here}, tenant acme.\n`,
+    );
+    expect(await where('role list', { TESSERA_TENANT: 'acme' })).toBe('');
   });
 });

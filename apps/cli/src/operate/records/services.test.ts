@@ -616,11 +616,14 @@ describe('tessera apply, diff and get of one tenant', () => {
     ]);
     expect((called[11] as { said: string }).said.split('\n').length).toBeGreaterThan(20);
     const beside = await said(await servingBeside(await directory()));
-    // Only who calls processes one by one may lack the one that counts.
-    const lacking = 'Sessions and refresh tokens are not counted: add token=host:port to TESSERA_PEERS.\n';
-    const impact = called[3] as { said: string };
-    expect(impact.said.split(lacking)).toHaveLength(2);
-    expect(beside).toEqual(called.with(3, { ...impact, said: impact.said.replace(lacking, '') }));
+    // Who calls processes one by one may lack the one that counts; beside this one there is none, either.
+    const lacking = 'Sessions and refresh tokens are not counted: ';
+    expect((called[3] as { said: string }).said).toContain(
+      `${lacking}add token=host:port to TESSERA_PEERS.\n`,
+    );
+    const compared = (answers: unknown[]) =>
+      JSON.stringify(answers).replaceAll(new RegExp(`${lacking}.*?\\.\\\\n`, 'g'), '');
+    expect(compared(beside)).toBe(compared(called));
   });
 });
 
