@@ -141,7 +141,7 @@ describe('people', () => {
     }));
     const { records, leftOut, toDoOfTenant } = moved({
       identityProviders: [
-        provider('corp'),
+        provider('corp', { config: { issuer: 'https://corp.example' } }),
         provider('off', { enabled: false }),
         provider('linked', { linkOnly: true }),
         provider('github', { providerId: 'github' }),
@@ -149,9 +149,11 @@ describe('people', () => {
       ],
       users: [{ username: 'ada', federatedIdentities }],
     });
-    expect(records.users[0]?.['identities']).toEqual([{ provider: 'corp', subject: 'ada at corp' }]);
+    expect(records.users[0]?.['identities']).toEqual([
+      { provider: 'corp', issuer: 'https://corp.example', subject: 'ada at corp' },
+    ]);
     expect(toDoOfTenant).toEqual([
-      'identity provider corp: the file does not say its issuer; declare a provider of this name, and import again: its links come then',
+      'identity provider corp: its client is not in the file; declare a provider of this name, and import again: its links come then',
     ]);
     expect(leftOut).toEqual(
       expect.arrayContaining([

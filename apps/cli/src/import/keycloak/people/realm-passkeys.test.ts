@@ -76,7 +76,7 @@ it('passkeys and sign-ins by providers come only with those who need not verify 
     const { records, leftOut } = moved({
       ...flow(step),
       verifyEmail,
-      identityProviders: [{ alias: 'corp', providerId: 'oidc' }],
+      identityProviders: [{ alias: 'corp', providerId: 'oidc', config: { issuer: 'https://corp.example' } }],
       users: [{ id: '9e1b', username: 'ada', credentials, federatedIdentities, ...ofPerson }],
     });
     const [{ passkeys, identities } = {}] = records.users;
@@ -104,7 +104,7 @@ it('passkeys and sign-ins by providers come only with those who need not verify 
   ] as const)
     expect(found(verifyEmail, ofPerson)).toEqual({
       passkeys: [expect.objectContaining({ credentialId: id.toString('base64url') })],
-      identities: [{ provider: 'corp', subject: 'ada at corp' }],
+      identities: [{ provider: 'corp', issuer: 'https://corp.example', subject: 'ada at corp' }],
       lines: [],
     });
 });
