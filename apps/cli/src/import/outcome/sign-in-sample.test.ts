@@ -27,6 +27,7 @@ async function walked(
   answer: (state: string) => Response,
   applications: readonly Readonly<Record<string, unknown>>[] = [web],
   begun = () => to('/login?interaction=1'),
+  action = '/login',
 ) {
   let out = '';
   let state = '';
@@ -46,7 +47,8 @@ async function walked(
         return begun();
       }
       if (url.pathname.endsWith('/token')) return Response.json({ error: 'invalid_grant' }, { status: 400 });
-      if (init?.method !== 'POST') return page(form('csrf', 'identifier', 'password'));
+      if (init?.method !== 'POST')
+        return page(form('csrf', 'identifier', 'password').replace('/login', action));
       sent.push(String(init.body as URLSearchParams));
       return answer(state);
     },
@@ -92,6 +94,19 @@ describe('a sample of people', () => {
       expect.stringMatching(/^refused: user ada: no tokens for the code: /),
     ]);
   });
+
+  it.each(['https://evil.example/login', '//evil.example/login', 'http://id.example/login'])(
+    'has no password sent to a form that goes to %s',
+    async (action) => {
+      const walk = walked(
+        () => page(''),
+        [web],
+        () => to('/login'),
+        action,
+      );
+      await expect(walk).rejects.toThrow(/^a form of \S+ goes to \S+, so nothing was sent$/);
+    },
+  );
 
   it('is refused where the authorization request is, and needs an application that signs people in', async () => {
     const { line } = await walked(
