@@ -1,5 +1,5 @@
 import { chmodSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { file } from '../../testing/run-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { readSample, signInSample } from './sign-in-sample.ts';
@@ -127,6 +127,23 @@ describe('a sample of people', () => {
     await expect(readSample(path, noInput)).rejects.toThrow(`Others can read ${path}, which has passwords.`);
     chmodSync(path, 0o600);
     await expect(readSample(path, noInput)).rejects.toThrow('Person 1 of');
+    await expect(readSample(`${path}.none`, noInput)).rejects.toThrow('Cannot read the file');
     expect(await readSample('-', noInput)).toEqual([{ username: 'ada', password: 'a pass, with a comma' }]);
+  });
+
+  it('is not read before it is known that others cannot', async () => {
+    const path = file(Buffer.from([0xff, 0xff]), 'sample.csv');
+    chmodSync(path, 0o644);
+    await expect(readSample(path, { input: async () => '' })).rejects.toThrow(`Others can read ${path}`);
+  });
+
+  it('is not read from a file of somebody else', async () => {
+    const path = file('username,password\nada,a passphrase\n', 'sample.csv');
+    chmodSync(path, 0o600);
+    const other = vi.spyOn(process, 'getuid').mockReturnValue(4321);
+    onTestFinished(() => other.mockRestore());
+    await expect(readSample(path, { input: async () => '' })).rejects.toThrow(
+      `${path} belongs to another user of this machine.`,
+    );
   });
 });
