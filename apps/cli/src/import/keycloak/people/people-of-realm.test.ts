@@ -168,6 +168,19 @@ describe('people', () => {
     );
   });
 
+  it('lose those that an earlier import brought where nobody signs in with the provider by now', () => {
+    const federatedIdentities = [{ identityProvider: 'corp', userId: 'ada at corp' }];
+    const identitiesOf = (...identityProviders: readonly Part[]) =>
+      moved({
+        identityProviders,
+        users: [{ username: 'ada', federatedIdentities }, { username: 'bob' }],
+      }).records.users.map(({ identities }) => identities);
+    const corp = { alias: 'corp', providerId: 'oidc', config: { issuer: 'https://corp.example' } };
+    for (const others of [[], [{ ...corp, enabled: false }], [{ ...corp, linkOnly: true }]])
+      expect(identitiesOf(...others)).toEqual([[], undefined]);
+    expect(identitiesOf(corp)).toEqual([[expect.objectContaining({ provider: 'corp' })], undefined]);
+  });
+
   it('for whom something restricts have none, also where the file has none', () => {
     const { records } = moved({
       users: [

@@ -106,9 +106,10 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
   const isUnproven = mustVerify(user, reading.verifiesEmail);
   for (const { identityProvider: provider, userId: subject } of user.federatedIdentities) {
     const issuer = linkedProviders.get(provider);
-    if (issuer === undefined || subject === '')
+    if (issuer === undefined || subject === '') {
+      withholdsLinks = true;
       report(`sign-in by ${provider} of ${person}: has no counterpart`);
-    else if (isUnproven) {
+    } else if (isUnproven) {
       withholdsLinks = true;
       report(`sign-in by ${provider} of ${person}: they must verify their address first`);
     } else identities.push({ provider, issuer, subject });
@@ -166,6 +167,7 @@ function passwordOf(
   const credentials = [...user.credentials];
   let found: Entry = {};
   const passkeys: Entry[] = [];
+  let withholdsPasskeys = false;
   const app = appOf(credentials);
   let isWithheld = federationLink !== '';
   if (isWithheld)
@@ -180,6 +182,7 @@ function passwordOf(
         passkeys.push(passkey);
         continue;
       }
+      withholdsPasskeys ||= type === passkeyType && !isPasskey;
       // Who has an app is asked for that here, which they could take there in place of these, too.
       const isReplaced = app.totp !== undefined && credentialNames.has(type);
       const isFactor = !noSecondFactors.has(type) && !isReplaced;
@@ -216,7 +219,8 @@ function passwordOf(
   return {
     ...password,
     ...(app.totp !== undefined && { totp: app.totp }),
-    ...(passkeys.length > 0 && { passkeys: isUnproven ? [] : passkeys }),
+    // An empty list takes away what an earlier import brought.
+    ...((passkeys.length > 0 || withholdsPasskeys) && { passkeys: isUnproven ? [] : passkeys }),
   };
 }
 

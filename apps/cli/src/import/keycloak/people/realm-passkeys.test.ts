@@ -54,7 +54,8 @@ it('passkeys come where people sign in with them alone, beside the password and 
 it('passkeys do not come where nobody signs in with them alone, and neither do security keys', () => {
   for (const ofRealm of [{}, flow({ ...step, requirement: 'DISABLED' })]) {
     const { passkeys, leftOut } = personOf(ofRealm, credential());
-    expect(passkeys).toBeUndefined();
+    // An earlier import may have brought some, which go.
+    expect(passkeys).toEqual([]);
     expect(leftOut).toContain('passkey of user ada: nobody signs in with one there');
   }
   const found = personOf(flow(step), { ...credential(), type: 'webauthn' }, credential({ credentialId: '' }));
