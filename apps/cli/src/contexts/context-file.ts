@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { uuid } from '@tessera/kit';
 import { z } from 'zod';
@@ -67,15 +67,8 @@ export async function readContexts(terminal: Pick<Terminal, 'environment'>): Pro
   const file = path === undefined ? undefined : await openIfThere(path);
   if (path === undefined || file === undefined) return { contexts: {} };
   try {
-    const { mode, uid } = await file.stat();
-    const own = process.getuid?.();
-    // Without user ids, as on Windows, the folder of the user protects the file.
-    if (own !== undefined && (mode & 0o077) !== 0)
-      throw new CommandError(
-        `Others can read ${path}, which has your login. Run chmod 600 ${path}; if somebody has read it, tessera logout ends the login.`,
-      );
-    if (own !== undefined && uid !== own)
-      throw new CommandError(`${path} belongs to another user of this machine.`);
+    const leaked = '; if somebody has read it, tessera logout ends the login';
+    await requireOwn(file, path, { content: 'your login', leaked });
     const parsed = contexts.safeParse(parsedJson(await file.readFile('utf8')));
     if (!parsed.success)
       throw new CommandError(`${path} is not what tessera login writes. Remove it and log in again.`);
@@ -83,6 +76,21 @@ export async function readContexts(terminal: Pick<Terminal, 'environment'>): Pro
   } finally {
     await file.close();
   }
+}
+
+/** Throws CommandError for an open file with secrets that others can read, or have written. */
+export async function requireOwn(
+  file: FileHandle,
+  path: string,
+  { content, leaked = '' }: { readonly content: string; readonly leaked?: string },
+): Promise<void> {
+  const { mode, uid } = await file.stat();
+  const own = process.getuid?.();
+  // Without user ids, as on Windows, the folder of the user protects the file.
+  if (own === undefined) return;
+  if ((mode & 0o077) !== 0)
+    throw new CommandError(`Others can read ${path}, which has ${content}. Run chmod 600 ${path}${leaked}.`);
+  if (uid !== own) throw new CommandError(`${path} belongs to another user of this machine.`);
 }
 
 /** Changes what is stored, as it is now. Throws CommandError. */

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { newRealm } from '../testing/new-realm.ts';
-import { pepper, printed, rows } from '../testing/run-command.ts';
+import { file, pepper, printed, rows } from '../testing/run-command.ts';
 
 type Entries = readonly Readonly<Record<string, unknown>>[];
 
@@ -255,6 +255,19 @@ it('identity providers and the links to them come with the first import, and a s
   expect((await run('import keycloak -', export_(secret))).said).toContain(
     'harbour: 0 created, 0 updated, 0 deleted',
   );
+  // A provider of this name at another issuer is another one, whose `sub` may be anybody's.
+  const declared = {
+    name: 'masked',
+    issuer: 'https://not-masked.example',
+    clientId: 'harbour',
+    clientSecret: secret,
+  };
+  await run(`apply -f ${file(JSON.stringify({ tenants: [{ id: 'harbour', providers: [declared] }] }))}`);
+  const elsewhere = await run('import keycloak -', export_(secret));
+  expect(elsewhere.out).toMatch(
+    /left out: identities\[\d\].issuer of user eve: is not the issuer of the provider /,
+  );
+  expect(await identities()).toEqual([{ provider: 'corp', issuer: 'https://corp.example', subject: '7' }]);
   // Nobody is kept out by a file that lacks the secret alone.
   const lacking = await run('import keycloak -', export_('**********'));
   expect([lacking.code, lacking.said]).toEqual([3, expect.stringContaining('provider corp')]);

@@ -14,6 +14,7 @@ describe('a server that a client finds by its metadata', () => {
   });
 
   it.each([
+    'authorization_endpoint',
     'token_endpoint',
     'device_authorization_endpoint',
     'backchannel_authentication_endpoint',

@@ -32,8 +32,9 @@ export class RequestError extends CommandError {
   }
 }
 
-/** Those that commands send secrets and tokens to. */
+/** Those that commands send secrets, tokens and, where a page asks for them, passwords to. */
 const endpoints = [
+  'authorization_endpoint',
   'token_endpoint',
   'device_authorization_endpoint',
   'backchannel_authentication_endpoint',

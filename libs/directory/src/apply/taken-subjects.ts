@@ -35,7 +35,7 @@ export function problemsOfSubjects(
     if (clientIds.has(userId) || subjects?.ofApplications.has(userId) === true) return isClientId;
     return subjects?.ofPeople.has(userId) === true ? wasGiven : undefined;
   };
-  const providers = new Set(desired.providers.map(({ name }) => name));
+  const issuers = new Map(desired.providers.map(({ name, issuer }) => [name, issuer]));
   const host = hostOf(desired.tenant);
   const isTaken = (clientId: string) => subjects?.ofPeople.has(clientId) === true;
   return [
@@ -52,11 +52,13 @@ export function problemsOfSubjects(
       ),
     ),
     ...tenant.users.flatMap(({ identities = [] }, index) =>
-      identities.flatMap(({ provider }, place) =>
-        subjects === undefined || providers.has(provider)
-          ? []
-          : [read.problem([...path, 'users', index, 'identities', place, 'provider'], noProvider)],
-      ),
+      identities.flatMap(({ provider, issuer }, place) => {
+        const at = [...path, 'users', index, 'identities', place];
+        const known = issuers.get(provider);
+        if (known === undefined)
+          return subjects === undefined ? [] : [read.problem([...at, 'provider'], noProvider)];
+        return issuer === undefined || issuer === known ? [] : [read.problem([...at, 'issuer'], otherIssuer)];
+      }),
     ),
     ...applications.created
       .filter(({ clientId }) => isTaken(clientId))
@@ -69,6 +71,9 @@ export function problemsOfSubjects(
 
 /** The message for an identity at a provider that nobody has declared. */
 const noProvider = 'is not a provider of the tenant';
+
+/** The message for an identity whose `sub` is perhaps somebody else's there. */
+const otherIssuer = 'is not the issuer of the provider that the tenant has by this name';
 
 /** The message for a passkey that no page here could use. */
 const otherHost = 'must be the host of the issuer of the tenant';

@@ -6,6 +6,8 @@ export const mostIdentities = 20;
 /** What a person signs in with at a provider of the tenant: its `sub` (OIDC Core §2). */
 export const declaredIdentity = z.strictObject({
   provider: z.string().max(63),
+  /** Whose `sub` it is, if that is known: the provider of this name may be another one here. */
+  issuer: z.string().max(512).optional(),
   subject: z
     .string()
     .max(255)

@@ -107,8 +107,8 @@ const declaredKeys = {
   identities: {
     schema: z.array(declaredIdentity).max(mostIdentities).optional(),
     reference:
-      'what they sign in with at providers of the tenant: `provider`, its name, and `subject`, their `sub` there; each bound once, ' +
-      "if it is nobody else's, and an empty list takes those away that were bound",
+      'what they sign in with at providers of the tenant: `provider`, its name, `subject`, their `sub` there, and if known `issuer`, ' +
+      "which must be the provider's; each bound once, if it is nobody else's, and an empty list takes those away that were bound",
   },
 };
 

@@ -80,4 +80,16 @@ describe('a declared identity at a provider', () => {
     const refused = await declare([closed], users).catch((error: unknown) => String(error));
     expect(refused).toContain('users[0].identities[0].provider: is not a provider of the tenant');
   });
+
+  it('says of which issuer it is, and is refused where the provider has another one (OIDC Core §2)', async () => {
+    const { declare, who } = await world([]);
+    const ada = (issuer: string) => [{ username: 'ada', identities: [{ ...at('corp', 'one'), issuer }] }];
+    const elsewhere = declare([closed], ada('https://not-corp.example'));
+    await expect(elsewhere).rejects.toThrow(
+      'users[0].identities[0].issuer: is not the issuer of the provider that the tenant has by this name',
+    );
+    expect(await who('one')).not.toBe('ada');
+    await declare([closed], ada(corp.issuer));
+    expect(await who('one')).toBe('ada');
+  });
 });

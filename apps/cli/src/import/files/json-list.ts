@@ -1,15 +1,31 @@
+import { CommandError } from '../../terminal.ts';
 import { textSource, type JsonSource } from './json-source.ts';
 
 /** What gives a text its structure. */
 const [quote, comma, colon, backslash] = [0x22, 0x2c, 0x3a, 0x5c];
 const [listStart, listEnd, objectStart, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d];
 
+/** What reads values calls itself for each level, and programs write few. */
+const mostLevels = 200;
+
+/** A value is nested deeper than it may be. */
+export class TooDeepError extends CommandError {
+  /** What the file has, and where. */
+  readonly problem: string;
+
+  constructor(place: number) {
+    const problem = `has more than ${mostLevels} levels of lists and objects, at position ${place + 1}`;
+    super(`The file ${problem}.`);
+    this.problem = problem;
+  }
+}
+
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
 
 /**
  * The entries of a list in JSON, one after the other, so that nobody needs memory for all of them. The text is the
  * list, or an object that has it under `key`; undefined if it is neither. Throws SyntaxError for what is not JSON,
- * without a part of it, at once or with the entry that is none.
+ * without a part of it, at once or with the entry that is none, and TooDeepError.
  */
 export function listInJson(text: string, key: string): Iterable<unknown> | undefined {
   const source = textSource(text);
@@ -36,7 +52,7 @@ export interface WithoutList {
 
 /**
  * The object in JSON, or those of a list, each without the list that it has under `key`. Values that are no objects are
- * as they are. Throws SyntaxError as `listInJson`.
+ * as they are. Throws as `listInJson`.
  */
 export function objectsInJson(source: JsonSource, key: string): readonly WithoutList[] {
   const start = afterSpace(source, 0);
@@ -120,8 +136,10 @@ function endOfValue(source: JsonSource, start: number): number {
   for (let at = start; at < source.size; at += 1) {
     const code = source.codeAt(at);
     if (code === quote) at = endOfText(source, at);
-    else if (code === listStart || code === objectStart) depth += 1;
-    else if (code === listEnd || code === objectEnd) {
+    else if (code === listStart || code === objectStart) {
+      depth += 1;
+      if (depth > mostLevels) throw new TooDeepError(at);
+    } else if (code === listEnd || code === objectEnd) {
       if (depth === 0) return at;
       depth -= 1;
     } else if (depth > 0 || !(code === comma || code === colon || isSpace(code))) continue;

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CommandError } from '../../terminal.ts';
 import { file } from '../../testing/run-command.ts';
-import { objectsInJson } from './json-list.ts';
+import { listInJson, objectsInJson } from './json-list.ts';
 import { sourceOf, textSource } from './json-source.ts';
 
 const noInput = { input: async () => '' };
@@ -48,6 +48,18 @@ describe('a file of JSON', () => {
       );
     },
   );
+
+  it('is refused where it is nested deeper than programs write it, and not elsewhere', () => {
+    const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const realm = (levels: number) => `{"realm":"r","users":[],"x":${nested(levels)}}`;
+    const people = (levels: number) => `{"users":[{"x":${nested(levels)}}]}`;
+    const message = 'The file has more than 200 levels of lists and objects, at position';
+    expect(() => objectsInJson(textSource(realm(3000)), 'users')).toThrow(message);
+    expect(() => objectsInJson(textSource(realm(201)), 'users')).toThrow(`${message} 229.`);
+    expect(() => listInJson(people(199), 'users')).toThrow(message);
+    for (const fits of [realm(200), people(198)])
+      expect(objectsInJson(textSource(fits), 'users')).toHaveLength(1);
+  });
 
   it('is refused if it is not UTF-8, or changes while it is read', async () => {
     await expect(read(Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22]))).rejects.toThrow('is not UTF-8');

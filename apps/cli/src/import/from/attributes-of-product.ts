@@ -20,7 +20,8 @@ export function attributesOf(
     const name = known.attributeOf(field);
     if (name === undefined) continue;
     const value = attributeValue(field.value);
-    if (value === undefined) notes.add(field.name, 'is neither text nor a list of texts');
+    if (name === '__proto__') notes.add(field.name, 'no attribute may have this name');
+    else if (value === undefined) notes.add(field.name, 'is neither text nor a list of texts');
     else if (others.has(name) || Object.hasOwn(own, name))
       notes.add(field.name, `another attribute has the name ${name}`);
     else others.set(name, { field: field.name, value });

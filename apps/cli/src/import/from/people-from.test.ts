@@ -114,7 +114,8 @@ describe('attributes', () => {
 
   it('are never another object, whatever a key is called', () => {
     const text = JSON.stringify([active['okta']]).replace('"login"', '"__proto__":["x"],"login"');
-    const { users } = read('okta', text);
+    const { users, leftOut } = read('okta', text);
+    expect(leftOut).toContain('profile.__proto__ of 1 people: no attribute may have this name');
     expect(users).toMatchObject([{ username: 'ada' }]);
     expect(Object.getPrototypeOf(users[0]?.['attributes'])).toBe(Object.prototype);
   });

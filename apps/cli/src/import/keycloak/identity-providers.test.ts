@@ -71,9 +71,50 @@ describe('identity providers', () => {
       issuer,
     });
     expect(brought({ config: of }).provider).toMatchObject({ preset: 'none', issuer });
-    const { provider, toDo } = brought({ config: { ...others, authorizationUrl: `${issuer}/authorize` } });
-    expect([provider, toDo]).toEqual([undefined, [declareIt('corp', 'the file does not say its issuer')]]);
   });
+
+  it('whose issuer nobody knows do not come, and no link to them: its `sub` may be of anybody (OIDC Core §2)', () => {
+    const { issuer: _, ...others } = config;
+    const federatedIdentities = [{ identityProvider: 'corp', userId: '1001' }];
+    for (const more of [
+      { authorizationUrl: `${issuer}/authorize` },
+      { issuer: `${issuer},https://other.example` },
+      { issuer: '${env.ISSUER}' },
+    ]) {
+      const { records, leftOut, toDoOfTenant } = moved({
+        identityProviders: [{ ...corp, config: { ...others, ...more } }],
+        users: [{ username: 'ada', federatedIdentities }],
+      });
+      expect([records.providers, records.users[0]?.['identities'] ?? []]).toEqual([[], []]);
+      expect(leftOut).toContain('sign-in by corp of user ada: has no counterpart');
+      expect(toDoOfTenant).toEqual([
+        'identity provider corp: the file does not say its issuer, so nobody knows whose its links are; set it there, and import a new export',
+      ]);
+    }
+  });
+
+  it.each([['**********'], ['its secret']])(
+    'have links that say their issuer, with the secret %s in the file or without it',
+    (clientSecret) => {
+      const identityProviders = [
+        {
+          alias: 'google',
+          providerId: 'oidc',
+          config: { issuer: 'https://not-google.example', clientSecret },
+        },
+        { alias: 'g', providerId: 'google', config: { issuer: 'https://ignored.example', clientSecret } },
+      ];
+      const federatedIdentities = ['google', 'g'].map((alias) => ({
+        identityProvider: alias,
+        userId: '1001',
+      }));
+      const { records } = moved({ identityProviders, users: [{ username: 'ada', federatedIdentities }] });
+      expect(records.users[0]?.['identities']).toEqual([
+        { provider: 'google', issuer: 'https://not-google.example', subject: '1001' },
+        { provider: 'g', issuer: 'https://accounts.google.com', subject: '1001' },
+      ]);
+    },
+  );
 
   it.each([['**********'], [''], ['${vault.corp}'], [undefined]])(
     'whose secret is %o in the file are to be declared',

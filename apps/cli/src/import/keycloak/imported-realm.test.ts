@@ -26,6 +26,10 @@ describe('a realm', () => {
     const noExport = 'x.json is no export of a realm of Keycloak';
     for (const [text, message] of [
       ['{"secret', 'x.json is not JSON, so it is no export of a realm of Keycloak.'],
+      [
+        `{"realm":"r","x":${'['.repeat(3000)}${']'.repeat(3000)}}`,
+        'x.json has more than 200 levels of lists and objects, at position 218.',
+      ],
       ['[]', `${noExport}.`],
       ['{"realm": {}}', `${noExport} (realm).`],
       ['[{"username": "ada"}]', `${noExport} (realm).`],

@@ -50,6 +50,15 @@ describe('every key of an export', () => {
     expect(leftOutOf(newRealm()).filter((line) => !line.startsWith('group '))).toEqual([]);
   });
 
+  it('is told if it is one that objects have by themselves, also where others are read', () => {
+    const text = JSON.stringify(newRealm()).replaceAll(
+      /"attributes":\{(?=")/g,
+      '"attributes":{"__proto__":["x"],',
+    );
+    const realm: unknown = JSON.parse(text);
+    expect(unknownIn(realm)).toEqual(expect.arrayContaining(['users[].attributes.__proto__']));
+  });
+
   it('is read, known or told in any part of a realm', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 20, maxLength: 400 }), (choices) => {

@@ -1,5 +1,5 @@
 import { chmodSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { file } from '../../testing/run-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { readSample, signInSample } from './sign-in-sample.ts';
@@ -27,6 +27,7 @@ async function walked(
   answer: (state: string) => Response,
   applications: readonly Readonly<Record<string, unknown>>[] = [web],
   begun = () => to('/login?interaction=1'),
+  action = '/login',
 ) {
   let out = '';
   let state = '';
@@ -46,7 +47,8 @@ async function walked(
         return begun();
       }
       if (url.pathname.endsWith('/token')) return Response.json({ error: 'invalid_grant' }, { status: 400 });
-      if (init?.method !== 'POST') return page(form('csrf', 'identifier', 'password'));
+      if (init?.method !== 'POST')
+        return page(form('csrf', 'identifier', 'password').replace('/login', action));
       sent.push(String(init.body as URLSearchParams));
       return answer(state);
     },
@@ -93,6 +95,19 @@ describe('a sample of people', () => {
     ]);
   });
 
+  it.each(['https://evil.example/login', '//evil.example/login', 'http://id.example/login'])(
+    'has no password sent to a form that goes to %s',
+    async (action) => {
+      const walk = walked(
+        () => page(''),
+        [web],
+        () => to('/login'),
+        action,
+      );
+      await expect(walk).rejects.toThrow(/^a form of \S+ goes to \S+, so nothing was sent$/);
+    },
+  );
+
   it('is refused where the authorization request is, and needs an application that signs people in', async () => {
     const { line } = await walked(
       () => page(''),
@@ -112,6 +127,23 @@ describe('a sample of people', () => {
     await expect(readSample(path, noInput)).rejects.toThrow(`Others can read ${path}, which has passwords.`);
     chmodSync(path, 0o600);
     await expect(readSample(path, noInput)).rejects.toThrow('Person 1 of');
+    await expect(readSample(`${path}.none`, noInput)).rejects.toThrow('Cannot read the file');
     expect(await readSample('-', noInput)).toEqual([{ username: 'ada', password: 'a pass, with a comma' }]);
+  });
+
+  it('is not read before it is known that others cannot', async () => {
+    const path = file(Buffer.from([0xff, 0xff]), 'sample.csv');
+    chmodSync(path, 0o644);
+    await expect(readSample(path, { input: async () => '' })).rejects.toThrow(`Others can read ${path}`);
+  });
+
+  it('is not read from a file of somebody else', async () => {
+    const path = file('username,password\nada,a passphrase\n', 'sample.csv');
+    chmodSync(path, 0o600);
+    const other = vi.spyOn(process, 'getuid').mockReturnValue(4321);
+    onTestFinished(() => other.mockRestore());
+    await expect(readSample(path, { input: async () => '' })).rejects.toThrow(
+      `${path} belongs to another user of this machine.`,
+    );
   });
 });

@@ -1,12 +1,13 @@
-import { statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import * as openid from 'openid-client';
+import { requireOwn } from '../../contexts/context-file.ts';
 import { endpointsOf, requestError } from '../../oauth/oauth-client.ts';
 import { Browser, type Page } from '../../operate/isolation/browser.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { rowsInCsv } from '../files/csv.ts';
 import type { Entry } from '../files/imported.ts';
 import { printable } from '../files/printable.ts';
-import { contentOf } from '../files/text-of-file.ts';
+import { contentOf, textOf } from '../files/text-of-file.ts';
 import { reachIssuer, triedOf, type OfTenant, type Tried } from './verify-applications.ts';
 
 /** Somebody whose sign-in is walked. */
@@ -15,18 +16,30 @@ interface SamplePerson {
   readonly password: string;
 }
 
-/** Reads people and their passwords from CSV that only its owner can read. Throws CommandError. */
+/** Reads people and their passwords from CSV that only this user can read. Throws CommandError. */
 export async function readSample(
   file: string,
   terminal: Pick<Terminal, 'input'>,
 ): Promise<readonly SamplePerson[]> {
-  const text = await contentOf(file, terminal);
-  if (file !== '-' && process.getuid !== undefined && (statSync(file).mode & 0o077) !== 0)
-    throw new CommandError(`Others can read ${file}, which has passwords. Run chmod 600 ${file}.`, 2);
+  const text = file === '-' ? await contentOf(file, terminal) : await textOfOwn(file);
   return rowsInCsv(text).map(({ username = '', password = '' }, index) => {
     if (username !== '' && password !== '') return { username, password };
     throw new CommandError(`Person ${index + 1} of ${file} has no username or no password.`, 2);
   });
+}
+
+/** The text of a file that is checked before it is read, and open, so that it is no other one then. */
+async function textOfOwn(path: string): Promise<string> {
+  const unreadable = (): never => {
+    throw new CommandError(`Cannot read the file ${path}.`);
+  };
+  const file = await open(path).catch(unreadable);
+  try {
+    await requireOwn(file, path, { content: 'passwords' });
+    return textOf(await file.readFile().catch(unreadable), path);
+  } finally {
+    await file.close();
+  }
 }
 
 /** What somebody is asked for after their password, by the field of the page. */

@@ -64,17 +64,27 @@ export class Browser {
     return this.#ask(new URL(this.#place.address + path), undefined);
   }
 
-  /** Sends the form of a page that has a field. Throws CommandError if there is none. */
+  /**
+   * Sends the form of a page that has a field. Throws CommandError if there is none, and for one that goes elsewhere:
+   * it may have a password.
+   */
   async submit({ forms, status }: Page, field: string, values: Fields): Promise<Page> {
     const form = forms.find(({ fields }) => field in fields);
     if (form === undefined) throw new CommandError(`a page with status ${status} has no form with ${field}`);
-    return this.#ask(new URL(form.action, this.#place.address), { ...form.fields, ...values });
+    const url = new URL(form.action, this.#place.address);
+    if (!this.#isOurs(url))
+      throw new CommandError(`a form of ${this.#place.issuer} goes to ${url.origin}, so nothing was sent`);
+    return this.#ask(url, { ...form.fields, ...values });
   }
 
   /** Sends a form that no page showed: who holds a browser's cookie can make the proof of its forms. */
   async send(path: string, purpose: readonly string[], values: Fields): Promise<Page> {
     const proof = createHmac('sha256', this.cookies.browser).update(['csrf', ...purpose].join('\0'));
     return this.#ask(new URL(this.#place.address + path), { ...values, csrf: proof.digest('base64url') });
+  }
+
+  #isOurs({ origin }: URL): boolean {
+    return [this.#place.issuer, this.#place.address].some((each) => new URL(each).origin === origin);
   }
 
   #nameOf(name: string): string {
@@ -95,9 +105,7 @@ export class Browser {
     const location = URL.parse(answer.headers.get('location') ?? '', url);
     if (answer.status < 300 || answer.status >= 400 || location === null)
       return { status: answer.status, location: undefined, text, forms: formsOf(text), reference };
-    const ours = [this.#place.issuer, this.#place.address].map((each) => new URL(each).origin);
-    if (!ours.includes(location.origin))
-      return { status: answer.status, location, text: '', forms: [], reference };
+    if (!this.#isOurs(location)) return { status: answer.status, location, text: '', forms: [], reference };
     return this.#ask(new URL(location.pathname + location.search, url), undefined, redirects + 1);
   }
 

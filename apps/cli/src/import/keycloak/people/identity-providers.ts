@@ -21,8 +21,10 @@ const keycloakEndpoint = '/protocol/openid-connect/auth';
 
 interface ReadProviders {
   readonly providers: Entry[];
-  /** The aliases of those whose links come: people sign in with them there, and here once they are declared. */
-  readonly linked: ReadonlySet<string>;
+  /**
+   * The issuers of those whose links come, by alias: people sign in with them there, and here once they are declared.
+   */
+  readonly linked: ReadonlyMap<string, string>;
   /** A line for each that is to be declared, or told where people come back to. */
   readonly toDo: string[];
 }
@@ -37,7 +39,7 @@ export function providersOf(
   report: Report,
 ): ReadProviders {
   const providers: Entry[] = [];
-  const linked = new Set<string>();
+  const linked = new Map<string, string>();
   const toDo: string[] = [];
   for (const provider of realm.identityProviders) {
     const { alias, providerId, enabled, linkOnly } = provider;
@@ -47,7 +49,14 @@ export function providersOf(
     else if (!enabled || linkOnly) tell('nobody signs in with it there');
     else if (!name.test(alias)) tell('no provider may have this name');
     else {
-      linked.add(alias);
+      const issuer = issuerOf(provider);
+      if (issuer === '') {
+        toDo.push(
+          `identity provider ${alias}: the file does not say its issuer, so nobody knows whose its links are; set it there, and import a new export`,
+        );
+        continue;
+      }
+      linked.set(alias, issuer);
       const lacks = lackOf(provider, acceptsWider, tell);
       if (lacks === undefined) {
         providers.push({
@@ -55,7 +64,7 @@ export function providersOf(
           preset,
           ...registrationOf(provider),
           createsAccounts: createsPeople(realm, provider, tell),
-          ...providerMappings(realm, { alias, issuer: issuerOf(provider) }, roles, report),
+          ...providerMappings(realm, { alias, issuer }, roles, report),
         });
         toDo.push(`identity provider ${alias}: register the redirect URI of this tenant there`);
       } else
@@ -88,7 +97,6 @@ const usual = ['profile', 'email'];
 /** Why a provider does not come; undefined if it does. */
 function lackOf(provider: IdentityProvider, acceptsWider: boolean, tell: Report): string | undefined {
   const { clientId = '', clientSecret = '', clientAuthMethod = '' } = provider.config;
-  if (issuerOf(provider) === '') return 'the file does not say its issuer';
   if (clientId === '' || placeholder.test(clientId)) return 'its client is not in the file';
   if (!bySecret.has(clientAuthMethod)) return `Keycloak authenticates there by ${clientAuthMethod}`;
   // The console exports asterisks, and Keycloak may read it from a vault.

@@ -141,7 +141,7 @@ describe('people', () => {
     }));
     const { records, leftOut, toDoOfTenant } = moved({
       identityProviders: [
-        provider('corp'),
+        provider('corp', { config: { issuer: 'https://corp.example' } }),
         provider('off', { enabled: false }),
         provider('linked', { linkOnly: true }),
         provider('github', { providerId: 'github' }),
@@ -149,9 +149,11 @@ describe('people', () => {
       ],
       users: [{ username: 'ada', federatedIdentities }],
     });
-    expect(records.users[0]?.['identities']).toEqual([{ provider: 'corp', subject: 'ada at corp' }]);
+    expect(records.users[0]?.['identities']).toEqual([
+      { provider: 'corp', issuer: 'https://corp.example', subject: 'ada at corp' },
+    ]);
     expect(toDoOfTenant).toEqual([
-      'identity provider corp: the file does not say its issuer; declare a provider of this name, and import again: its links come then',
+      'identity provider corp: its client is not in the file; declare a provider of this name, and import again: its links come then',
     ]);
     expect(leftOut).toEqual(
       expect.arrayContaining([
@@ -164,6 +166,19 @@ describe('people', () => {
         ),
       ]),
     );
+  });
+
+  it('lose those that an earlier import brought where nobody signs in with the provider by now', () => {
+    const federatedIdentities = [{ identityProvider: 'corp', userId: 'ada at corp' }];
+    const identitiesOf = (...identityProviders: readonly Part[]) =>
+      moved({
+        identityProviders,
+        users: [{ username: 'ada', federatedIdentities }, { username: 'bob' }],
+      }).records.users.map(({ identities }) => identities);
+    const corp = { alias: 'corp', providerId: 'oidc', config: { issuer: 'https://corp.example' } };
+    for (const others of [[], [{ ...corp, enabled: false }], [{ ...corp, linkOnly: true }]])
+      expect(identitiesOf(...others)).toEqual([[], undefined]);
+    expect(identitiesOf(corp)).toEqual([[expect.objectContaining({ provider: 'corp' })], undefined]);
   });
 
   it('for whom something restricts have none, also where the file has none', () => {

@@ -45,8 +45,8 @@ const openActions = new Set([
 interface Reading extends Choices {
   readonly roles: Roles;
   readonly flows: Pick<SignInFlows, 'takesPasskeys'>;
-  /** The aliases of the identity providers whose links come. */
-  readonly linkedProviders: ReadonlySet<string>;
+  /** The issuers of the identity providers whose links come, by alias. */
+  readonly linkedProviders: ReadonlyMap<string, string>;
   /** Those that the import declares. */
   readonly broughtProviders: ReadonlySet<string>;
 }
@@ -61,7 +61,7 @@ interface ReadingPerson extends Choices {
   readonly verifiesEmail: boolean;
   /** Of the realm's passkeys, empty if it is the host of the realm; undefined where nobody signs in with one alone. */
   readonly rpId: string | undefined;
-  readonly linkedProviders: ReadonlySet<string>;
+  readonly linkedProviders: ReadonlyMap<string, string>;
   readonly broughtProviders: ReadonlySet<string>;
 }
 
@@ -104,13 +104,16 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
   const identities: Entry[] = [];
   let withholdsLinks = false;
   const isUnproven = mustVerify(user, reading.verifiesEmail);
-  for (const { identityProvider: provider, userId: subject } of user.federatedIdentities)
-    if (!linkedProviders.has(provider) || subject === '')
+  for (const { identityProvider: provider, userId: subject } of user.federatedIdentities) {
+    const issuer = linkedProviders.get(provider);
+    if (issuer === undefined || subject === '') {
+      withholdsLinks = true;
       report(`sign-in by ${provider} of ${person}: has no counterpart`);
-    else if (isUnproven) {
+    } else if (isUnproven) {
       withholdsLinks = true;
       report(`sign-in by ${provider} of ${person}: they must verify their address first`);
-    } else identities.push({ provider, subject });
+    } else identities.push({ provider, issuer, subject });
+  }
   // Those that can be checked before the providers are there come first.
   identities.sort(
     (left, right) =>
@@ -164,6 +167,7 @@ function passwordOf(
   const credentials = [...user.credentials];
   let found: Entry = {};
   const passkeys: Entry[] = [];
+  let withholdsPasskeys = false;
   const app = appOf(credentials);
   let isWithheld = federationLink !== '';
   if (isWithheld)
@@ -178,6 +182,7 @@ function passwordOf(
         passkeys.push(passkey);
         continue;
       }
+      withholdsPasskeys ||= type === passkeyType && !isPasskey;
       // Who has an app is asked for that here, which they could take there in place of these, too.
       const isReplaced = app.totp !== undefined && credentialNames.has(type);
       const isFactor = !noSecondFactors.has(type) && !isReplaced;
@@ -214,7 +219,8 @@ function passwordOf(
   return {
     ...password,
     ...(app.totp !== undefined && { totp: app.totp }),
-    ...(passkeys.length > 0 && { passkeys: isUnproven ? [] : passkeys }),
+    // An empty list takes away what an earlier import brought.
+    ...((passkeys.length > 0 || withholdsPasskeys) && { passkeys: isUnproven ? [] : passkeys }),
   };
 }
 

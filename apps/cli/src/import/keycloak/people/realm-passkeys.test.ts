@@ -54,7 +54,8 @@ it('passkeys come where people sign in with them alone, beside the password and 
 it('passkeys do not come where nobody signs in with them alone, and neither do security keys', () => {
   for (const ofRealm of [{}, flow({ ...step, requirement: 'DISABLED' })]) {
     const { passkeys, leftOut } = personOf(ofRealm, credential());
-    expect(passkeys).toBeUndefined();
+    // An earlier import may have brought some, which go.
+    expect(passkeys).toEqual([]);
     expect(leftOut).toContain('passkey of user ada: nobody signs in with one there');
   }
   const found = personOf(flow(step), { ...credential(), type: 'webauthn' }, credential({ credentialId: '' }));
@@ -76,7 +77,7 @@ it('passkeys and sign-ins by providers come only with those who need not verify 
     const { records, leftOut } = moved({
       ...flow(step),
       verifyEmail,
-      identityProviders: [{ alias: 'corp', providerId: 'oidc' }],
+      identityProviders: [{ alias: 'corp', providerId: 'oidc', config: { issuer: 'https://corp.example' } }],
       users: [{ id: '9e1b', username: 'ada', credentials, federatedIdentities, ...ofPerson }],
     });
     const [{ passkeys, identities } = {}] = records.users;
@@ -104,7 +105,7 @@ it('passkeys and sign-ins by providers come only with those who need not verify 
   ] as const)
     expect(found(verifyEmail, ofPerson)).toEqual({
       passkeys: [expect.objectContaining({ credentialId: id.toString('base64url') })],
-      identities: [{ provider: 'corp', subject: 'ada at corp' }],
+      identities: [{ provider: 'corp', issuer: 'https://corp.example', subject: 'ada at corp' }],
       lines: [],
     });
 });

@@ -111,7 +111,9 @@ export class ReadKeys {
   }
 
   #below(place: Place, key: string | undefined): Place {
-    const name = key === undefined ? '[]' : place.isMap ? '*' : key;
+    // Nobody reads one by this name, whatever others are.
+    const isOneOfMap = place.isMap && key !== '__proto__';
+    const name = key === undefined ? '[]' : isOneOfMap ? '*' : key;
     let below = place.below.get(name);
     if (below === undefined) {
       const { pattern } = place;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CommandError } from '../../../terminal.ts';
-import { objectsInJson } from '../../files/json-list.ts';
+import { objectsInJson, TooDeepError } from '../../files/json-list.ts';
 import { textSource, type JsonSource } from '../../files/json-source.ts';
 
 /** Keycloak reads numbers and truth values as texts, and texts as them. */
@@ -346,6 +346,7 @@ function orNoJson<T>(name: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
+    if (error instanceof TooDeepError) throw new CommandError(`${name} ${error.problem}.`);
     if (!(error instanceof SyntaxError)) throw error;
     throw new CommandError(`${name} is not JSON, so it is no export of a realm of Keycloak.`);
   }
