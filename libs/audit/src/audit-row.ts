@@ -59,26 +59,40 @@ function rowOf(eventId: string, event: AuditEvent, runtime: RowRuntime): AuditRo
     time: new Date(runtime.clock.now()).toISOString(),
     ...clean(texts),
     ...(actor !== undefined && { actor: clean(actor) }),
-    ...(details !== undefined && { details: clean(details) }),
+    ...(details !== undefined && { details: clean(withCleanNames(details)) }),
   };
   return { eventId, record: JSON.stringify(record) };
 }
 
 /** The texts of a record; what is left out is not written. */
 function clean(record: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  const texts = Object.entries(record).flatMap(([name, text]) =>
-    text === undefined ? [] : [[cleanText(name), cleanText(text)] as const],
-  );
-  return Object.fromEntries(texts.slice(0, maxDetails));
+  const texts: Record<string, string> = {};
+  let left = maxDetails;
+  for (const [name, text] of Object.entries(record)) {
+    if (text === undefined) continue;
+    texts[name] = cleanText(text);
+    left -= 1;
+    if (left === 0) break;
+  }
+  return texts;
+}
+
+function withCleanNames(details: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(details).map(([name, text]) => [cleanText(name), text]));
 }
 
 /** Characters that act on a screen, or that `jsonb` refuses. */
 const unprintable = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Most texts have nothing but these, and one look at that costs less than the bounding and the replacing. */
+const onlyAscii = /^[ -~]*$/;
 
 /**
  * Bounds a text and replaces unprintable characters and lone surrogates with U+FFFD. Reasons and messages are typed by
  * people, who paste tokens: those are redacted.
  */
 function cleanText(value: string): string {
-  return firstCharacters(withoutTokens(value), maxText).toWellFormed().replace(unprintable, '\ufffd');
+  const text = withoutTokens(value);
+  if (text.length <= maxText && onlyAscii.test(text)) return text;
+  return firstCharacters(text, maxText).toWellFormed().replace(unprintable, '\ufffd');
 }

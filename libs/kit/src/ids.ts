@@ -26,8 +26,22 @@ const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** A ULID: 48 bits of milliseconds and 80 random bits, sortable by time. */
 export function ulid(clock: Clock, random: Random): string {
   let tail = '';
-  for (const byte of random.bytes(16)) tail += crockford.charAt(byte & 31);
+  for (const byte of drawnFrom(random)) tail += crockford.charAt(byte & 31);
   return timeOf(clock.now()) + tail;
+}
+
+const ulidBytes = 16;
+/** ULIDs are no secrets: the randomness of many is drawn at once, as one draw costs more than the rest of a ULID. */
+const drawnAtOnce = 64 * ulidBytes;
+const drawn = new WeakMap<Random, { readonly bytes: Buffer; used: number }>();
+
+function drawnFrom(random: Random): Buffer {
+  let pool = drawn.get(random);
+  if (pool === undefined || pool.used === drawnAtOnce) {
+    pool = { bytes: random.bytes(drawnAtOnce), used: 0 };
+    drawn.set(random, pool);
+  }
+  return pool.bytes.subarray(pool.used, (pool.used += ulidBytes));
 }
 
 /** What the ULIDs of a moment begin with, in milliseconds since the Unix epoch: earlier ones sort before it. */

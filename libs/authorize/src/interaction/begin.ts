@@ -8,15 +8,15 @@ import {
 import type { AskedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { Session, Visit } from '../store/store.ts';
+import type { Session } from '../store/store.ts';
 import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Next } from './next.ts';
 import type { Policies, PolicyOfRequest, ToClient } from './policies.ts';
 import { enter, nextStep, requireFactors } from '../visits/step.ts';
-import type { Step } from '../visits/step.ts';
+import type { KnownVisit, Step } from '../visits/step.ts';
 import { serves, withSession } from '../visits/visit.ts';
-import { describeInteraction, visitOfRequest } from '../visits/visits.ts';
+import { describeInteraction, keptVisit, knownOfRequest } from '../visits/visits.ts';
 import type { Visits } from '../visits/visits.ts';
 
 /** Serves an authorization request (RFC 6749 §4.1.1, OIDC Core §3.1.2). */
@@ -37,9 +37,9 @@ export function createBegin(deps: {
   async function withSessionOf(
     from: BrowserCall,
     policy: PolicyOfRequest,
-    fresh: Visit,
+    fresh: KnownVisit,
     session: Session,
-  ): Promise<ToClient | Visit> {
+  ): Promise<ToClient | KnownVisit> {
     const visit = withSession(fresh, session);
     const user = await policies.person(from, policy, visit.person);
     if (user === undefined) return fresh;
@@ -55,7 +55,7 @@ export function createBegin(deps: {
   function refuseToAsk(
     from: BrowserCall,
     { tenantId, clientId, request }: PolicyOfRequest,
-    { person }: Visit,
+    { person }: KnownVisit,
     due: Step,
   ): Next {
     audit.loginRequired(from, tenantId, clientId);
@@ -69,18 +69,22 @@ export function createBegin(deps: {
     const policy = await policies.ofRequest(from, { ...asked, issuer: from.browser.issuer });
     if ('next' in policy) return policy;
     const { request } = policy;
-    const fresh = visitOfRequest(from.browser, request, asked.parameters, random);
-    const save = (visit: Visit) => visits.save(from.browser, visit);
+    const fresh = knownOfRequest(request);
+    const keep = (known: KnownVisit) => keptVisit(from.browser, { known, request, asked, random });
     const present = await sessions.find(from);
     if (policies.isElsewhere(from, policy, present))
-      return { next: 'tenant_mismatch', interaction: describeInteraction(await save(fresh), policy) };
+      return {
+        next: 'tenant_mismatch',
+        interaction: describeInteraction(await visits.save(from.browser, keep(fresh)), policy),
+      };
     const isServed = present !== undefined && serves(request, present);
-    const visit = isServed ? await withSessionOf(from, policy, fresh, present) : fresh;
-    if ('next' in visit) return visit;
-    const due = await nextStep(steps, from, visit, policy);
+    const known = isServed ? await withSessionOf(from, policy, fresh, present) : fresh;
+    if ('next' in known) return known;
+    const due = await nextStep(steps, from, known, policy);
     if (due === undefined) throw new Error('no step asks who the person is');
-    if (request.prompt.has('none')) return refuseToAsk(from, policy, visit, due);
-    const entered = await enter(due, from, visit, policy);
-    return nextPage(due, { steps, from, visit: entered, policy, interactionId: await save(entered) });
+    if (request.prompt.has('none')) return refuseToAsk(from, policy, known, due);
+    const visit = await enter(due, from, keep(known), policy);
+    const interactionId = await visits.save(from.browser, visit);
+    return nextPage(due, { steps, from, visit, policy, interactionId });
   };
 }

@@ -23,6 +23,9 @@ export interface Policy extends NeededFactors {
   readonly signInMethods: readonly string[];
 }
 
+/** What decides which steps are due: a visit without what is kept of it for its pages. */
+export type KnownVisit = Omit<Visit, 'browserHash' | 'parameters' | 'seed'>;
+
 /** The fields of a form, or what a page shows. */
 export type Fields = Readonly<Record<string, string>>;
 
@@ -78,7 +81,7 @@ export interface Step {
   /** Whether it may be begun in place of another in a visit that is not stored, and is stored by it. */
   readonly storesVisit?: boolean;
   /** Whether the person must take it before the visit can end. */
-  isDue(from: BrowserCall, visit: Visit, policy: Policy): boolean | Promise<boolean>;
+  isDue(from: BrowserCall, visit: KnownVisit, policy: Policy): boolean | Promise<boolean>;
   /**
    * Sends what the person needs to take it, when its page is the next one, once for a visit. Returns what the visit
    * remembers of it, in words of the step. A visit that is not stored is not entered.
@@ -99,7 +102,7 @@ export interface Step {
 export async function nextStep(
   steps: readonly Step[],
   from: BrowserCall,
-  visit: Visit,
+  visit: KnownVisit,
   policy: Policy,
 ): Promise<Step | undefined> {
   for (const step of steps) if (await step.isDue(from, visit, policy)) return step;

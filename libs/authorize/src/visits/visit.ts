@@ -1,6 +1,6 @@
 import type { CheckedRequest } from '../request/request.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
-import type { StepResult, Verified } from './step.ts';
+import type { KnownVisit, StepResult, Verified } from './step.ts';
 
 /** Whether the session belongs to the person of the `id_token_hint`, if there is one (OIDC Core §3.1.2.1). */
 export function isHintedUser(
@@ -23,10 +23,10 @@ export function serves(
 }
 
 /** The visit of a person whom a session knows. */
-export function withSession(
-  visit: Visit,
+export function withSession<V extends KnownVisit>(
+  visit: V,
   { sessionId, userId, authentication }: Session,
-): Visit & { readonly person: KnownPerson } {
+): V & { readonly person: KnownPerson } {
   const { time, methods } = authentication;
   return { ...visit, person: { userId, signedInAt: time * 1000, methods, sessionId } };
 }

@@ -5,10 +5,10 @@ import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { digest } from '../browser-call.ts';
 import type { Browser } from '../browser-call.ts';
-import type { CheckedRequest } from '../request/request.ts';
+import type { AskedRequest, CheckedRequest } from '../request/request.ts';
 import { parametersToSave } from '../request/request.ts';
 import type { AnsweredVisit, EndingVisit, Purpose, Visit, VisitStore } from '../store/store.ts';
-import type { Policy } from './step.ts';
+import type { KnownVisit, Policy } from './step.ts';
 
 /**
  * The visits of browsers. A visit is stored as soon as there is something to remember: an authorization request, or a
@@ -128,22 +128,27 @@ export function invalidContext(cause: string): OAuthError {
   return new OAuthError('invalid_request', 'The authorization context is invalid or has expired.', { cause });
 }
 
-/** A new visit for an authorization request. */
-export function visitOfRequest(
+/** What is known of a new visit for an authorization request. Most end with it, as the person has a session. */
+export function knownOfRequest({ record, issuer, hintedUserId }: CheckedRequest): KnownVisit {
+  return { purpose: 'code', tenantId: record.tenant.tenantId, issuer, hintedUserId, done: [] };
+}
+
+/** The visit for an authorization request, as it is kept while the person is asked something. */
+export function keptVisit(
   browser: Browser,
-  request: CheckedRequest,
-  parameters: Readonly<Record<string, string>>,
-  random: Random,
+  given: {
+    readonly known: KnownVisit;
+    readonly request: Pick<CheckedRequest, 'scopes'>;
+    readonly asked: Pick<AskedRequest, 'parameters'>;
+    readonly random: Random;
+  },
 ): Visit {
+  const { known, request, asked, random } = given;
   return {
-    purpose: 'code',
+    ...known,
     browserHash: digest(browser.browserId),
-    tenantId: request.record.tenant.tenantId,
-    issuer: request.issuer,
-    parameters: { ...parametersToSave(parameters), scope: request.scopes.join(' ') },
-    hintedUserId: request.hintedUserId,
+    parameters: { ...parametersToSave(asked.parameters), scope: request.scopes.join(' ') },
     seed: opaqueValue('', random, 16),
-    done: [],
   };
 }
 

@@ -4,10 +4,9 @@ import { hasTwoFactors, resistsPhishing } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
-import type { Policy, Step } from '../../visits/step.ts';
+import type { KnownVisit, Policy, Step } from '../../visits/step.ts';
 import { askingInVisit } from '../../visits/asking-person.ts';
 import { invalidContext } from '../../visits/visits.ts';
-import type { Visit } from '../../store/store.ts';
 import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 import type { PasskeyDomain } from './passkey-domain.ts';
 
@@ -27,7 +26,7 @@ export function createPasskeyEnrolmentStep(deps: {
   /** Whether the person must have one, and has none. */
   async function isRequired(
     { call }: BrowserCall,
-    { tenantId, person }: Visit,
+    { tenantId, person }: KnownVisit,
     { needsPhishingResistance }: Policy,
   ): Promise<boolean> {
     if (!needsPhishingResistance || person === undefined || resistsPhishing(person.methods)) return false;
@@ -39,7 +38,7 @@ export function createPasskeyEnrolmentStep(deps: {
    * Whether the person has a factor that they have not used: by a password alone, a new passkey would stand for it from
    * then on.
    */
-  async function isUnproven({ call }: BrowserCall, { tenantId, person }: Visit): Promise<boolean> {
+  async function isUnproven({ call }: BrowserCall, { tenantId, person }: KnownVisit): Promise<boolean> {
     if (person === undefined || hasTwoFactors(person.methods)) return false;
     const user = await directory.user(tenantId, person.userId, call.onward());
     return user === undefined || user.secondFactors.length > 0;
@@ -90,6 +89,6 @@ export function createPasskeyEnrolmentStep(deps: {
 }
 
 /** Whether browsers have passkeys where the visit is. */
-function hasPasskeys(visit: Visit): boolean {
-  return ceremonyOf(visit, '', 'create', '-') !== undefined;
+function hasPasskeys({ issuer }: KnownVisit): boolean {
+  return ceremonyOf({ issuer, seed: '-' }, '', 'create', '-') !== undefined;
 }
