@@ -1,9 +1,9 @@
 /**
- * Every guard is alive: plants violations in a copy of the work tree, runs each guard's own command there, and expects
+ * Every guard is alive: plants violations in copies of the work tree, runs each guard's own command there, and expects
  * every violation to be named. A guard that was removed, weakened or pointed elsewhere fails here.
  */
 import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { filesMatching, readText } from '../files.ts';
@@ -27,10 +27,24 @@ function commandOf(guard: string): string | undefined {
   return guard === 'lint' && command !== undefined ? `${command} --format=unix` : command;
 }
 
-/** Half of the sources; every guard reads them as it reads the others, where the violations are. */
-const isLeftOut = (path: string): boolean => path.endsWith('.test.ts');
+interface Copy {
+  readonly guards: readonly string[];
+  readonly isLeftOut: (path: string) => boolean;
+}
 
-function plantInCopy(): string {
+const guards = [...new Set(plants.map(({ guard }) => guard))];
+
+/** They judge each file by itself, and take as long as there are files: there are none but settings. */
+const judges = guards.filter((guard) => ['lint', 'typecheck', 'format', 'unused'].includes(guard));
+const copies: readonly Copy[] = [
+  { guards: judges, isLeftOut: (path) => !/json$|(^|\/)\.[^/]+$/u.test(path) },
+  {
+    guards: guards.filter((guard) => !judges.includes(guard)),
+    isLeftOut: (path) => path.endsWith('.test.ts'),
+  },
+];
+
+function plantInCopy({ guards: planted, isLeftOut }: Copy): string {
   const copy = mkdtempSync(join(tmpdir(), 'tessera-canary-'));
   const write = (path: string, put: (target: string) => void) => {
     mkdirSync(dirname(join(copy, path)), { recursive: true });
@@ -40,6 +54,15 @@ function plantInCopy(): string {
     if (!isLeftOut(path)) write(path, (target) => cpSync(path, target));
   }
   symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+  if (existsSync(join(copy, 'proto'))) commitProtos(copy);
+  for (const { path, text, edit } of plants.filter(({ guard }) => planted.includes(guard))) {
+    write(path, (target) => writeFileSync(target, edit ? edit(readText(target)) : (text ?? '')));
+  }
+  return copy;
+}
+
+/** What the guard of changes compares with. */
+function commitProtos(copy: string): void {
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=canary', '-c', 'user.email=canary@localhost', ...args], {
       cwd: copy,
@@ -48,10 +71,6 @@ function plantInCopy(): string {
   git('add', 'proto', 'buf.yaml');
   git('commit', '-q', '-m', 'Earlier state');
   git('commit', '-q', '-m', 'Later state', '--allow-empty');
-  for (const { path, text, edit } of plants) {
-    write(path, (target) => writeFileSync(target, edit ? edit(readText(target)) : (text ?? '')));
-  }
-  return copy;
 }
 
 /** Lines a guard prints when it fails; none when it is content. */
@@ -74,15 +93,18 @@ async function asleep(guard: string, copy: string): Promise<string[]> {
     .map(({ path, expect }) => `${guard}: let ${path} pass, without a word of ${String(expect)}`);
 }
 
-const guards = [...new Set(plants.map(({ guard }) => guard))];
-const unwatched = checks.filter((name) => name !== 'canaries' && !guards.includes(name));
-const copy = plantInCopy();
-try {
-  const silent = await Promise.all(guards.map((guard) => asleep(guard, copy)));
-  report(
-    [...unwatched.map((name) => `${name}: has no canary`), ...silent.flat()],
-    'Each guard must name its planted violation: mend the guard, or its canary in scripts/check/canaries/plants.ts.',
-  );
-} finally {
-  rmSync(copy, { recursive: true });
+async function asleepIn(copy: Copy): Promise<string[]> {
+  const folder = plantInCopy(copy);
+  try {
+    return (await Promise.all(copy.guards.map((guard) => asleep(guard, folder)))).flat();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
+
+const unwatched = checks.filter((name) => name !== 'canaries' && !guards.includes(name));
+const silent = await Promise.all(copies.map(asleepIn));
+report(
+  [...unwatched.map((name) => `${name}: has no canary`), ...silent.flat()],
+  'Each guard must name its planted violation: mend the guard, or its canary in scripts/check/canaries/plants.ts.',
+);

@@ -152,7 +152,7 @@ const types: readonly Plant[] = [
   {
     guard: 'typecheck',
     path: 'libs/telemetry/src/canary-log-key.ts',
-    text: "import type { Logger } from './log/log.ts';\nexport const f = (log: Logger, error: Error) => log.warn({ error }, 'x');",
+    text: "import type { Logger } from '@tessera/telemetry';\nexport const f = (log: Logger, error: Error) => log.warn({ error }, 'x');",
     expect: /TS2769/,
   },
 ];

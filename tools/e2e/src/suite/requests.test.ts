@@ -1,4 +1,5 @@
 import { onSetUp } from './on-set-up.ts';
+import { callsSuite } from '../suites/clients/calls.ts';
 import { discoverySuite } from '../suites/clients/discovery.ts';
 import { forwardAuthSuite } from '../suites/tokens/forward-auth.ts';
 import { clientCredentialsSuite } from '../suites/tokens/client-credentials.ts';
@@ -22,7 +23,8 @@ import { interoperabilitySuite } from '../suites/clients/interoperability.ts';
 import { oauth4webapiSuite } from '../suites/clients/interoperability-oauth4webapi.ts';
 import { examplesSuite } from '../suites/clients/examples.ts';
 
-onSetUp((system) => {
+onSetUp((system, setUp) => {
+  if (setUp.topology === 'split') callsSuite(system, setUp);
   discoverySuite(system);
   forwardAuthSuite(system);
   clientCredentialsSuite(system);

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { loggingStatements, startPostgres } from '@tessera/test-kit/provision';
+import { Client } from 'pg';
+import { loggingStatements, requiredUrl, startPostgres } from '@tessera/test-kit/provision';
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 
@@ -59,6 +60,7 @@ export interface RecordedStatement {
 export async function recordStatements(): Promise<readonly RecordedStatement[]> {
   const log = process.env['TESSERA_TEST_STATEMENTS'];
   const recorded = log === undefined ? [] : await statementsIn(log);
+  if (log !== undefined) await endLogging();
   if (namesWithout(recorded).length === 0) return recorded;
   const postgres = await startPostgres(loggingStatements);
   try {
@@ -66,6 +68,17 @@ export async function recordStatements(): Promise<readonly RecordedStatement[]> 
     return await statementsIn(postgres.statements);
   } finally {
     await postgres.stop();
+  }
+}
+
+/** Nobody reads what sessions log that begin from now on. */
+async function endLogging(): Promise<void> {
+  const client = new Client({ connectionString: requiredUrl('TESSERA_TEST_DATABASE_URL') });
+  await client.connect();
+  try {
+    await client.query("ALTER ROLE CURRENT_USER SET log_statement = 'none'");
+  } finally {
+    await client.end();
   }
 }
 
