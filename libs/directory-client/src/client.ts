@@ -54,10 +54,6 @@ export function createDirectoryClient(deps: DirectoryClientDeps): DirectoryClien
       return tenant !== undefined && isServedAt(tenant, at);
     },
     tenantIssuers: () => issuers.get(),
-    async endpointsOf(tenantId) {
-      await issuers.get();
-      return issuers.endpointsOf(tenantId);
-    },
     user: (tenantId, userId, call) => cache.user(tenantId, userId, call),
     authenticateClient: (credentials, from, call) => authenticator.authenticate(credentials, from, call),
     isActive,

@@ -1,5 +1,4 @@
 import type { CallOptions, Client } from '@tessera/rpc';
-import type { EndpointStyle } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';
 import type { Limiter } from '@tessera/stores';
 import type { TenantIssuers } from './tenant-issuers.ts';
@@ -88,9 +87,6 @@ export interface DirectoryClient {
 
   /** Tenants by their own issuers. Throws `temporarily_unavailable` if the list was never read and cannot be. */
   tenantIssuers(): Promise<TenantIssuers>;
-
-  /** By what paths the endpoints of a tenant's own issuer are found. Throws as `tenantIssuers`. */
-  endpointsOf(tenantId: string): Promise<EndpointStyle>;
 
   /** A user by its stable id within a tenant, whatever its status; undefined if unknown. Cached like applications. */
   user(tenantId: string, userId: string, call: CallOptions): Promise<User | undefined>;

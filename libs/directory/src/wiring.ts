@@ -19,7 +19,7 @@ import { createPepperCheck } from './secrets/pepper-check.ts';
 import { SecretUses } from './secrets/secret-uses.ts';
 import { directoryHandlers, type RecordReads } from './service.ts';
 import { createAdminStore } from './store/admin-store.postgres.ts';
-import type { AnnouncePasswordSet } from './store/carry-out.postgres.ts';
+import type { AnnounceToPerson } from './store/carry-out.postgres.ts';
 import { createChangeRecord, type ChangeRecord } from './store/change-record.postgres.ts';
 import { createDirectoryStore } from './store/store.postgres.ts';
 import type { AdminStore, DirectoryStore } from './store/store.ts';
@@ -51,7 +51,7 @@ export interface OfPeople {
   readonly sendsMail: boolean;
   /** Throws FailedPrecondition if no link can be mailed to somebody with this e-mail address. */
   requireMail(email: string): void;
-  readonly announce: AnnouncePasswordSet;
+  readonly announce: AnnounceToPerson;
   readonly forgetPeople: ForgetPeople;
 }
 

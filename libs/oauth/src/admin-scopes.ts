@@ -78,3 +78,32 @@ export const isBuiltIn: Readonly<Record<'role' | 'scope' | 'audience', (name: st
   scope: (name) => adminScopes.has(name) || serviceScopes.has(name),
   audience: (name) => name === adminAudience || name.startsWith(builtInPrefix),
 };
+
+/**
+ * Whether an owner is one of these.
+ * @param owners some of them the beginning of owners, ending in `*`
+ * @param owner or the beginning of owners, ending in `*`
+ */
+export function isOwnerAmong(owners: readonly string[], owner: string): boolean {
+  return owners.some(
+    (known) => known === owner || (known.endsWith('*') && owner.startsWith(known.slice(0, -1))),
+  );
+}
+
+/** What in `assignableBy` is no owner. */
+const keywords: readonly string[] = ['tenant', 'owner'];
+
+/** Whether a record of this owner gets what another one has from everybody who changes it. */
+export function isAssignable(
+  { owner: own, assignableBy }: { readonly owner: string; readonly assignableBy: readonly string[] },
+  owner: string,
+): boolean {
+  return (
+    assignableBy.includes('tenant') ||
+    (assignableBy.includes('owner') && owner === own) ||
+    isOwnerAmong(
+      assignableBy.filter((named) => !keywords.includes(named)),
+      owner,
+    )
+  );
+}

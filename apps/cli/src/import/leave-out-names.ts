@@ -106,7 +106,9 @@ export function leavingOutPasskeys(host: string | undefined): LeavingOut {
       count === 0
         ? []
         : [
-            `${count} passkeys: are of another host than ${host ?? 'an issuer of the tenant itself, which it has not'}`,
+            host === undefined
+              ? `${count} passkeys: need a tenant with an issuer of its own`
+              : `${count} passkeys: are of another host than ${host}`,
           ],
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ImportedRecords } from './files/imported.ts';
+import { leavingOutPasskeys } from './leave-out-names.ts';
 import { leaveOut, leaveOutShared } from './leave-out.ts';
 
 function records(): ImportedRecords {
@@ -157,4 +158,14 @@ it('what two people share stays with the first, and the second goes only for a u
     { username: 'bob', phoneNumber: '+46701234567' },
     { username: 'carol@acme.example', email: 'carol@acme.example' },
   ]);
+});
+
+it.each([
+  [undefined, ['1 passkeys: need a tenant with an issuer of its own']],
+  ['login.example', ['1 passkeys: are of another host than login.example']],
+])('passkeys that no page of the tenant could use are left out, for the host %s', (host, lines) => {
+  const leaving = leavingOutPasskeys(host);
+  const user = { username: 'ada', passkeys: [{ credentialId: 'a', rpId: 'sso.example' }] };
+  leaving.of([user]);
+  expect([user, leaving.lines()]).toEqual([{ username: 'ada' }, lines]);
 });

@@ -122,7 +122,7 @@ describe('what a change would end, counted in the database', () => {
        SELECT tenant_id, 'corp', 'https://corp.example', '1', user_id FROM directory.user_account WHERE tenant_id = 'globex'`,
     );
     expect(await said(`diff -f ${declared('')}`)).toBe(
-      'globex: provider corp would be deleted\nglobex: user bob would have no way in without the provider\n' +
+      'globex: provider corp would be deleted\nglobex: user bob would have no way in without what it takes away\n' +
         'Applying it needs --allow-delete, for 1 deletion, and people who would have no way in.\n',
     );
     const refused = await directly(`apply -f ${declared('')}`, environment);
@@ -130,7 +130,7 @@ describe('what a change would end, counted in the database', () => {
       code: 3,
       said: expect.stringMatching(
         '^Nothing was applied: the declared state leaves out records, and applying it would delete them:\nglobex: provider corp\n' +
-          'And without the provider that goes or gets another issuer, people would have no way in:\nglobex: user bob\n',
+          'And without the providers, passkeys and identities that it takes away, people would have no way in:\nglobex: user bob\n',
       ) as string,
     });
     const { code } = await directly(`apply -f ${declared('')} --allow-delete`, environment);

@@ -1,8 +1,9 @@
 import { ListResourcesResponseSchema, ResourceSchema } from '@tessera/proto-gen/admin-resources';
 import { ListRolesResponseSchema } from '@tessera/proto-gen/admin-roles';
+import { isAssignable } from '@tessera/oauth';
 import { create } from '@tessera/rpc';
 import { expect, it } from 'vitest';
-import { assignablesOf, isAssignable, type Assigned } from './assignable-records.ts';
+import { assignablesOf, type Assigned } from './assignable-records.ts';
 
 /** The records of a tenant with an API and a role of `stock`, each on a second page, and what was read of them. */
 async function assignables(assignableBy: readonly string[], given: readonly Assigned[]) {

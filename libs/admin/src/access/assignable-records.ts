@@ -2,7 +2,6 @@ import type { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import type { RolesService } from '@tessera/proto-gen/admin-roles';
 import { readPages, type CallOptions, type Client } from '@tessera/rpc';
 import type { Gift } from './gift.ts';
-import { mayWriteAs } from './owners.ts';
 
 export type Assigned = NonNullable<Gift['assigns']>;
 
@@ -46,16 +45,4 @@ export async function assignablesOf(
     role: new Map(ofRoles.map(({ name, owner }) => [name, { owner, assignableBy: [] }])),
   };
   return (assigned, name) => byName[assigned].get(name);
-}
-
-/** What in `assignableBy` is no owner. */
-const keywords: readonly string[] = ['tenant', 'owner'];
-
-/** Whether a record of this owner gets what another one has from everybody who changes it. */
-export function isAssignable({ owner: own, assignableBy }: Assignable, owner: string): boolean {
-  return (
-    assignableBy.includes('tenant') ||
-    (assignableBy.includes('owner') && owner === own) ||
-    mayWriteAs({ owners: assignableBy.filter((named) => !keywords.includes(named)) }, owner)
-  );
 }

@@ -1,3 +1,4 @@
+import { isOwnerAmong } from '@tessera/oauth';
 import { Code, ConnectError, invalidFields, type Principal } from '@tessera/rpc';
 
 /** Whose the records are that are written one by one by who names nobody. */
@@ -16,9 +17,7 @@ export function writesAsAnybody({ owners = [] }: Pick<Principal, 'owners'>): boo
  * @param owner or the beginning of owners, ending in `*`
  */
 export function mayWriteAs({ owners = [] }: Pick<Principal, 'owners'>, owner: string): boolean {
-  return owners.some(
-    (known) => known === owner || (known.endsWith('*') && owner.startsWith(known.slice(0, -1))),
-  );
+  return isOwnerAmong(owners, owner);
 }
 
 /** Throws PermissionDenied, with their names, for owners whose records somebody may not write. */

@@ -1,5 +1,5 @@
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
-import { adminScopes } from '@tessera/oauth';
+import { adminScopes, isAssignable } from '@tessera/oauth';
 import {
   Code,
   ConnectError,
@@ -10,7 +10,7 @@ import {
 } from '@tessera/rpc';
 import { carryingDocument } from './declared-plans.ts';
 import { askedKinds, refuseKinds } from './declared-kinds.ts';
-import { isAssignable, type Assignables, type Assigned } from './assignable-records.ts';
+import type { Assignables, Assigned } from './assignable-records.ts';
 import type { Carry, DescribePlan, Fields, RefuseUnheld, Send } from './carry.ts';
 import {
   givenBy,

@@ -12,6 +12,7 @@ import { ClientSecrets } from '../secrets/client-secrets.ts';
 import { HashQueue } from '../ground/hashing/hash-queue.ts';
 import { Passwords } from '../ground/passwords.ts';
 import { createDeclaredTotps } from '../factors/declared-totps.ts';
+import { withheldPassword } from '../users/withheld-password.ts';
 import { createProviderSecrets } from '../providers/provider-secrets.ts';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
 import type { ApplyDeps } from './applicable.ts';
@@ -218,6 +219,87 @@ describe('a file that leaves out a provider', () => {
     await apply(declared(id, [provider('club')], `{ username: ada, passwordHash: '${hash}' }`));
     await apply(declared(id, []), true);
     expect(await subjectOf(id, 'cleo')).toMatch(/^usr_/);
+  });
+});
+
+describe('a file that takes back what people sign in with', () => {
+  const hash =
+    '$argon2id$v=19$m=19456,t=2,p=1$aaucOpNWRxd1nT4aj381VM$K/16Bwhd94IYHs14QwtJQFSkR2vCFIfosQqsn7wqCp4';
+  const at = (provider: string, subject: string) => ({ provider, subject });
+  const corp = { name: 'corp', issuer: 'https://corp.example', clientId: 'acme', clientSecret: 'a secret' };
+
+  it.each([false, true])(
+    'is refused with the people whom it would leave without a way in, and only those; as a part: %s',
+    async (isPart) => {
+      const { apply, declaredState, files, subjectOf } = start();
+      const id = `taken-back-${isPart}`;
+      const both = (username: string) => ({ username, identities: [at('corp', username)] });
+      const people = ['ada', 'bob', 'cleo', 'dan', 'eve', 'fay'].map(both);
+      const document = (users: readonly object[], more: object = {}) =>
+        JSON.stringify({ tenants: [{ id, name: 'Acme', users, ...more }] });
+      await apply(document(people, { providers: [corp] }));
+      const give = async (username: string, declared: string) =>
+        database.query({
+          name: `test.give_${declared}`,
+          text: `WITH given AS (
+                   INSERT INTO directory.passkey (tenant_id, credential_id, user_id, user_handle, rp_id, public_key, sign_count,
+                                                  transports, synced, backed_up, name)
+                   VALUES ($1, $2, $2, $2, 'id.example', '', 0, '{}', false, false, ''))
+                 UPDATE directory.user_account SET declared_passkeys = $3::jsonb WHERE tenant_id = $1 AND user_id = $2`,
+          values: [
+            id,
+            await subjectOf(id, username),
+            declared === 'declared' ? JSON.stringify([await subjectOf(id, username)]) : null,
+          ],
+        });
+      await give('bob', 'own');
+      await give('dan', 'declared');
+      await give('eve', 'declared');
+      const taken = [
+        { username: 'ada', identities: [] },
+        { username: 'bob', identities: [] },
+        { username: 'cleo', identities: [], passwordHash: hash },
+        { username: 'dan', identities: [], passkeys: [] },
+        { username: 'eve', passkeys: [] },
+        { username: 'fay', identities: [at('corp', 'another')] },
+      ];
+      const [whole, providers] = [
+        document(taken, { providers: [corp] }),
+        isPart ? {} : { providers: [corp] },
+      ];
+      const request = {
+        tenantId: id,
+        owner: 'file',
+        document: document(taken, providers),
+        keptKinds: isPart ? ['resource', 'role', 'provider', 'user', 'application'] : [],
+      };
+      const refused = {
+        code: Code.FailedPrecondition,
+        rawMessage: expect.stringMatching(
+          new RegExp(`^Nothing was applied: [^\\n]*no way in:\\n${id}: user ada\\n${id}: user dan\\nDeclare`),
+        ) as string,
+      };
+      await expect(declaredState.apply(request, call())).rejects.toMatchObject(refused);
+      await expect(apply(whole)).rejects.toMatchObject(refused);
+      for (const deletionsOnly of [false, true]) {
+        const { withoutWayIn } = await declaredState.diff({ ...request, deletionsOnly }, call());
+        expect(withoutWayIn).toEqual(['ada', 'dan']);
+      }
+      await declaredState.apply({ ...request, allowDelete: true }, call());
+      const again = await files.diff({ document: whole, fileName: 'state.yaml' }, call());
+      expect(again.tenants[0]?.differences).toEqual([]);
+    },
+  );
+
+  it('is refused if it withholds their password besides', async () => {
+    const { apply } = start();
+    const ada = { username: 'ada', passwordHash: hash, identities: [at('corp', 'ada')] };
+    const document = (user: object) =>
+      JSON.stringify({ tenants: [{ id: 'withheld', name: 'Acme', providers: [corp], users: [user] }] });
+    await apply(document(ada));
+    const unproven = { ...ada, passwordHash: withheldPassword, identities: [] };
+    await expect(apply(document(unproven))).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    await apply(document(unproven), true);
   });
 });
 

@@ -51,21 +51,19 @@ export async function prepareTotps(
   return { userIds, apps };
 }
 
-/** The plan with what people sign in with at providers by it, and what no longer. */
+/** The plan with what people sign in with at providers by it. */
 export function withIdentities(plan: TenantPlan): TenantPlan {
   const current = new Map(plan.current?.users.map((user) => [user.userId, user.declaredIdentities]));
-  const changed = plan.desired.users.map(({ userId, declaredIdentities = [] }) => {
+  const bound = plan.desired.users.flatMap(({ userId, declaredIdentities = [] }) => {
     const before = current.get(userId) ?? [];
-    const without = (texts: readonly string[], others: readonly string[]) =>
-      texts.filter((text) => !others.includes(text)).map((text) => ({ ...identityOf(text), userId }));
-    return { bound: without(declaredIdentities, before), unbound: without(before, declaredIdentities) };
+    return declaredIdentities
+      .filter((text) => !before.includes(text))
+      .map((text) => ({ ...identityOf(text), userId }));
   });
-  const bound = changed.flatMap((of) => of.bound);
-  const unbound = changed.flatMap((of) => of.unbound);
-  return bound.length + unbound.length === 0 ? plan : { ...plan, bound, unbound };
+  return bound.length === 0 ? plan : { ...plan, bound };
 }
 
-/** The plan with the passkeys that people get by it, and those that they lose. */
+/** The plan with the passkeys that people get by it. */
 export function withPasskeys(plan: TenantPlan, { users }: Pick<DeclaredTenant, 'users'>): TenantPlan {
   const declared = users.filter(({ passkeys }) => passkeys !== undefined);
   if (declared.length === 0) return plan;
@@ -77,14 +75,7 @@ export function withPasskeys(plan: TenantPlan, { users }: Pick<DeclaredTenant, '
     const added = (user.passkeys ?? []).filter(({ credentialId }) => !before.includes(credentialId));
     return added.map((passkey) => ({ ...passkey, userId }));
   });
-  const withheldPasskeys = declared.flatMap((user) => {
-    const { userId = '', declaredPasskeys = [] } = known.get(normalizeIdentifier(user.username)) ?? {};
-    const gone = (current.get(userId) ?? []).filter(
-      (credentialId) => !declaredPasskeys.includes(credentialId),
-    );
-    return gone.map((credentialId) => ({ credentialId, userId }));
-  });
-  return { ...plan, passkeys, withheldPasskeys };
+  return { ...plan, passkeys };
 }
 
 /** The plan with the apps that people get by it; undefined if somebody has another identifier by now. */

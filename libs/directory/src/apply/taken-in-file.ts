@@ -3,7 +3,9 @@ import type { ReadState } from '../declared/read.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { claimedValues, heldValues, type ClaimedValues } from '../plans/claimed-values.ts';
 import type { TenantPlan } from '../plans/plan.ts';
+import { audienceOfEntry } from '@tessera/oauth';
 import {
+  audienceOfOthers,
   clientIdAndAudience,
   isSameAudience,
   otherSpelling,
@@ -117,7 +119,7 @@ export function takenProblems(
 }
 
 /**
- * The audiences that a plan creates and the tenant has in the other spelling, the people who get names of others, and
+ * The audiences that a plan creates and the tenant has in the other spelling, or its applications have, the people who get names of others, and
  * subjects of tokens that are somebody else's, for all owners.
  */
 export function newProblems(read: ReadState, tenant: DeclaredTenant, plan: TenantPlan): Problem[] {
@@ -133,12 +135,25 @@ export function newProblems(read: ReadState, tenant: DeclaredTenant, plan: Tenan
       return read.problem(['tenants', read.state.tenants.indexOf(tenant), 'users', index, key], message);
     }),
   );
-  const ofAudiences = spelledTwice(audiences(resources.created), audiences(desired.resources)).map(
-    (audience) => {
-      const index = audiences(tenant.resources).indexOf(audience);
-      const path = ['tenants', read.state.tenants.indexOf(tenant), 'resources', index, 'audience'];
-      return read.problem(path, otherSpelling);
-    },
-  );
+  const ofAudience = (audience: string, message: string) => {
+    const index = audiences(tenant.resources).indexOf(audience);
+    return read.problem(
+      ['tenants', read.state.tenants.indexOf(tenant), 'resources', index, 'audience'],
+      message,
+    );
+  };
+  const ofAudiences = [
+    ...spelledTwice(audiences(resources.created), audiences(desired.resources)).map((audience) =>
+      ofAudience(audience, otherSpelling),
+    ),
+    ...resources.created.flatMap((resource) => {
+      const { audience } = resource;
+      const having = desired.applications.filter((application) =>
+        application.audiences.map(audienceOfEntry).includes(audience),
+      );
+      const message = audienceOfOthers(resource, having);
+      return message === undefined ? [] : [ofAudience(audience, message)];
+    }),
+  ];
   return [...ofAudiences, ...ofPeople, ...problemsOfSubjects(read, tenant, plan)];
 }

@@ -23,7 +23,8 @@ export function unallowedDeletions({
     { of: deletions, reason: 'the declared state leaves out records, and applying it would delete them' },
     {
       of: shutOut,
-      reason: 'without the provider that goes or gets another issuer, people would have no way in',
+      reason:
+        'without the providers, passkeys and identities that it takes away, people would have no way in',
     },
   ].filter(({ of }) => of.length > 0);
   if (reasons.length === 0) return undefined;

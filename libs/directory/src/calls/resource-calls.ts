@@ -3,7 +3,13 @@ import type { Report } from '../fields/field-checks.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { havingAudience, usersOf } from '../store/references.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
-import { checkResources, jwtAudienceAsClientId, otherSpelling, spelledTwice } from '../resources/checks.ts';
+import {
+  audienceOfOthers,
+  checkResources,
+  jwtAudienceAsClientId,
+  otherSpelling,
+  spelledTwice,
+} from '../resources/checks.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import type { Refusals } from './standard-calls.ts';
@@ -27,6 +33,7 @@ export const resourceRefusals: Refusals<'resource'> = {
     });
     await refuseUsed(before, after, around);
     await refuseUnlimited(after, around);
+    if (before === undefined) await refuseOfOthers(after, around);
   },
   deletion: async (present, around) => refuseUsed(present, undefined, around),
 };
@@ -40,13 +47,27 @@ async function refuseUnlimited(
   { tx, tenantId }: RecordTransaction,
 ): Promise<void> {
   if (roles.length === 0) return;
-  const entries = [audience, `${audience}:*`];
+  const entries = entriesOf(audience);
   const users = await havingAudience(tx, { tenantId, entries, besides: scopes.map(({ name }) => name) });
+  const named = users.slice(0, 20).map(({ clientId }) => `application ${clientId}`);
   if (users.length > 0)
     throw new ConnectError(
-      `Its roles would not limit the tokens of ${users.join(', ')}, which have its audience without a scope of it.`,
+      `Its roles would not limit the tokens of ${named.join(', ')}, which have its audience without a scope of it.`,
       Code.FailedPrecondition,
     );
+}
+
+/** Throws FailedPrecondition if applications of other owners have the audience of a new resource. */
+async function refuseOfOthers(after: ResourceRecord, { tx, tenantId }: RecordTransaction): Promise<void> {
+  const { audience } = after;
+  const having = await havingAudience(tx, { tenantId, entries: entriesOf(audience), besides: [] });
+  const message = audienceOfOthers(after, having);
+  if (message !== undefined) throw new ConnectError(`${audience} ${message}.`, Code.FailedPrecondition);
+}
+
+/** What the `audiences` of an application have of one. */
+function entriesOf(audience: string): string[] {
+  return [audience, `${audience}:*`];
 }
 
 /**

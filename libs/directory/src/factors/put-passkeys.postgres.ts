@@ -22,6 +22,20 @@ export function withholdPasskeys(withheld: readonly WithheldPasskey[]): Command 
   };
 }
 
+/** Recovery codes go with the last second factor. */
+export function forgetRecoveryCodes(userIds: readonly string[]): Command {
+  return async (write) => {
+    await write(
+      'forget_recovery_codes',
+      `DELETE FROM directory.recovery_code r
+        WHERE r.tenant_id = $1 AND r.user_id = ANY($2::text[])
+          AND NOT EXISTS (SELECT FROM directory.totp f WHERE f.tenant_id = $1 AND f.user_id = r.user_id)
+          AND NOT EXISTS (SELECT FROM directory.passkey k WHERE k.tenant_id = $1 AND k.user_id = r.user_id)`,
+      userIds,
+    );
+  };
+}
+
 /** Gives people the passkeys that are declared for them, but those that the tenant has. */
 export function putPasskeys(put: readonly PutPasskey[]): Command {
   return async (write) => {

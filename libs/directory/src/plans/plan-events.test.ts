@@ -248,7 +248,7 @@ describe('the record of a change', () => {
 
   it('names the people whose provider goes or gets another issuer, for watchers', () => {
     const before = { ...state, providers: [provider], users: [user, { ...user, userId: 'usr_bob' }] };
-    const known = [{ userId: 'usr_bob', provider: 'corp', hasOtherWay: true }];
+    const known = [{ userId: 'usr_bob', way: 'b', provider: 'corp', getsMailCode: true }];
     const changesTo = (...providers: ProviderRecord[]) =>
       changesOf(planTenant({ ...before, known, proven: [] }, { ...before, providers }));
     const tenant = { kind: 'tenant', tenantId: 'acme', id: '' };
@@ -271,7 +271,12 @@ describe('the record of a change', () => {
     const bob = { ...user, ...has, userId: 'usr_bob', owner: 'api' };
     const ada = { ...user, ...has };
     const before = { ...state, providers: [mapped, club], users: [ada, bob] };
-    const identityAt = (name: string, userId: string) => ({ userId, provider: name, hasOtherWay: true });
+    const identityAt = (name: string, userId: string) => ({
+      userId,
+      way: userId,
+      provider: name,
+      getsMailCode: true,
+    });
     const corpAlone = [identityAt('corp', 'usr_ada'), identityAt('corp', 'usr_bob')];
     const left = (known: typeof corpAlone, ...providers: ProviderRecord[]) =>
       planTenant({ ...before, known, proven: [] }, { ...before, providers }).users.updated.map(

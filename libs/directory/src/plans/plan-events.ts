@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AuditEvent, EventBase } from '@tessera/audit';
 import { fileOwner } from '../fields/owner.ts';
 import { listedKinds, recordKinds, recordName, type ListedKind } from '../record-kinds.ts';
+import { waysTakenBack } from './lost-ways.ts';
+import type { KnownWay } from './tenant-state.ts';
 import { changedFields, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { ProviderRecord } from '../providers/fields.ts';
@@ -129,13 +131,26 @@ function secretEvent(before: ApplicationRecord, after: ApplicationRecord): strin
   return isDeepStrictEqual(before.secrets, after.secrets) ? undefined : 'client.secret.expiry_changed';
 }
 
-function userEvents({ users: { created, updated, deleted }, restores }: TenantPlan): Draft[] {
-  const made = restores ? 'user.restored' : 'user.created';
+function userEvents(plan: TenantPlan): Draft[] {
+  const { created, updated, deleted } = plan.users;
+  const made = plan.restores ? 'user.restored' : 'user.created';
+  const takenBack = Map.groupBy(waysTakenBack(plan), ({ userId }) => userId);
   return [
     ...created.flatMap((record) => ownedBy(record, [{ event: made, subject: record.userId }])),
-    ...updated.flatMap(({ before, after }) => ownedBy(after, userUpdate(before, after))),
+    ...updated.flatMap(({ before, after }) =>
+      ownedBy(after, [
+        ...userUpdate(before, after),
+        ...(takenBack.get(after.userId) ?? []).map(takenBackEvent),
+      ]),
+    ),
     ...deleted.flatMap((record) => ownedBy(record, [{ event: 'user.deleted', subject: record.userId }])),
   ];
+}
+
+function takenBackEvent({ userId: subject, provider }: KnownWay): Draft {
+  return provider === ''
+    ? { event: 'auth.factor.removed', subject, details: { factor: 'passkey' } }
+    : { event: 'auth.provider.unlinked', subject, details: { provider } };
 }
 
 function userUpdate(before: UserRecord, after: UserRecord): Draft[] {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { deletionEnds, endsBy } from '../endings/endings.ts';
+import { endsBy } from '../endings/endings.ts';
 import type { NewTotp } from '../factors/declared-totps.ts';
 import type { PutIdentity } from '../factors/put-identities.postgres.ts';
-import type { PutPasskey, WithheldPasskey } from '../factors/put-passkeys.postgres.ts';
+import type { PutPasskey } from '../factors/put-passkeys.postgres.ts';
 import {
   byList,
   listedKinds,
@@ -15,6 +15,7 @@ import type { ApplicationRecord } from '../applications/fields.ts';
 import { judgedPeople, vouchOtherwise, type JudgedPerson } from '../providers/judge-emails.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
 import { withoutLostMappings } from './lost-mappings.ts';
+import { lostWays } from './lost-ways.ts';
 import type { PresentState, TenantState } from './tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 
@@ -45,10 +46,6 @@ export interface TenantPlan extends Differences {
   readonly passkeys?: readonly PutPasskey[];
   /** What people sign in with at providers by it. */
   readonly bound?: readonly PutIdentity[];
-  /** Declared passkeys that they lose by it. */
-  readonly withheldPasskeys?: readonly WithheldPasskey[];
-  /** What they no longer sign in with at providers by it. */
-  readonly unbound?: readonly PutIdentity[];
 }
 
 export interface PlanCounts {
@@ -134,10 +131,10 @@ interface PlanEnds {
 /** What a plan ends, by the table of endings. */
 export function endsOf(plan: TenantPlan): PlanEnds {
   const { current, desired, users, applications } = plan;
-  const lost = lostProviders(plan);
-  const theirs = (current?.known ?? []).filter(({ provider }) => lost.has(provider));
   const changed = users.updated.filter(({ before, after }) => endsBy('all', 'user', before, after));
-  const ended = new Set([...theirs, ...changed.map(({ after }) => after)].map(({ userId }) => userId));
+  const ended = new Set(
+    [...lostWays(plan), ...changed.map(({ after }) => after)].map(({ userId }) => userId),
+  );
   return {
     tenant: current !== undefined && endsBy('all', 'tenant', current.tenant, desired.tenant),
     people: desired.users.filter(({ userId }) => ended.has(userId)),
@@ -145,13 +142,6 @@ export function endsOf(plan: TenantPlan): PlanEnds {
       .filter(({ before, after }) => endsBy('all', 'application', before, after))
       .map(({ after }) => after),
   };
-}
-
-/** The names of providers with which nobody gets in any more who was known by them. */
-export function lostProviders({ providers }: TenantPlan): ReadonlySet<string> {
-  const changed = providers.updated.filter(({ before, after }) => endsBy('all', 'provider', before, after));
-  const deleted = deletionEnds('provider') ? providers.deleted : [];
-  return new Set([...changed.map(({ before }) => before), ...deleted].map(({ name }) => name));
 }
 
 /**

@@ -19,18 +19,21 @@ export interface AdministratorIdentity {
   readonly issuer: string;
 }
 
-/** What a person signs in with at a provider that the tenant has. */
-export interface KnownIdentity {
+/** What a person signs in with: a passkey, or what they have at a provider that the tenant has. */
+export interface KnownWay {
   readonly userId: string;
-  /** Name of the provider. */
+  /** As records remember what is declared: the credential ID of a passkey, or an `identityText`. */
+  readonly way: string;
+  /** Name of the provider; empty for a passkey. */
   readonly provider: string;
-  /** Whether the person has another way in than providers. */
-  readonly hasOtherWay: boolean;
+  /** Whether a code by mail alone lets the person in. */
+  readonly getsMailCode: boolean;
 }
 
-/** A tenant as it is, with what a change of its providers takes from people. */
+/** A tenant as it is, with what a change of its providers or people takes from these. */
 export interface PresentState extends TenantState {
-  readonly known: readonly KnownIdentity[];
+  /** Of the people of this state. Passkeys are those of people who may lose a way in. */
+  readonly known: readonly KnownWay[];
   /** What providers proved. */
   readonly proven: readonly ProvenEmail[];
   /** Of what a plan may give to somebody, what others have or had; undefined where nobody has asked. */

@@ -1,20 +1,17 @@
 import type { UserRecord } from '../users/fields.ts';
-import { lostProviders, type TenantPlan } from './plan.ts';
+import { withheldPassword } from '../users/withheld-password.ts';
+import { givenWays, lostWays } from './lost-ways.ts';
+import type { TenantPlan } from './plan.ts';
 
-/** The active people who have no way in after a plan because the providers by which they signed in are gone. */
+/** The active people who have no way in after a plan because it takes from them what they signed in with. */
 export function withoutWayIn(plan: TenantPlan): UserRecord[] {
-  const { current, desired } = plan;
-  const lost = lostProviders(plan);
+  const lost = new Set(lostWays(plan));
   if (lost.size === 0) return [];
-  const identities = current?.known ?? [];
-  const losing = new Set(identities.filter(({ provider }) => lost.has(provider)).map(({ userId }) => userId));
-  const keeping = new Set(
-    identities
-      .filter(({ provider, hasOtherWay }) => hasOtherWay || !lost.has(provider))
-      .map(({ userId }) => userId),
-  );
-  return desired.users.filter(
-    ({ userId, status, passwordHash }) =>
-      losing.has(userId) && !keeping.has(userId) && status === 'active' && passwordHash === undefined,
+  const losing = new Set([...lost].map(({ userId }) => userId));
+  const kept = (plan.current?.known ?? []).filter((way) => way.getsMailCode || !lost.has(way));
+  const keeping = new Set([...kept, ...givenWays(plan)].map(({ userId }) => userId));
+  return plan.desired.users.filter(
+    ({ userId, status, passwordHash = withheldPassword }) =>
+      losing.has(userId) && !keeping.has(userId) && status === 'active' && passwordHash === withheldPassword,
   );
 }

@@ -1,4 +1,4 @@
-import { adminRoles, withUriPath } from '@tessera/oauth';
+import { adminRoles, isAssignable, withUriPath } from '@tessera/oauth';
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { ResourceRecord } from './fields.ts';
 
@@ -23,6 +23,20 @@ export const clientIdAndAudience =
 /** The message for an audience that a tenant has in the other spelling already. */
 export const otherSpelling =
   'is an audience of the tenant already, with or without the path "/": they are one URI (RFC 3986 §6.2.3)';
+
+/**
+ * The message for a new audience that applications of other owners have already, by which their tokens would be good at
+ * the resource; undefined if it says that it is for these owners.
+ */
+export function audienceOfOthers(
+  resource: Pick<ResourceRecord, 'owner' | 'assignableBy'>,
+  having: readonly { readonly clientId: string; readonly owner: string }[],
+): string | undefined {
+  const others = having.filter(({ owner }) => owner !== resource.owner && !isAssignable(resource, owner));
+  if (others.length === 0) return undefined;
+  const named = others.slice(0, 20).map(({ clientId, owner }) => `${clientId} of the owner "${owner}"`);
+  return `is an audience of the application ${named.join(', ')}, whose tokens would be good there; assignableBy has to name its owner`;
+}
 
 /** Whether two audiences are one URI: a `resource` that names one finds the other (RFC 3986 §6.2.3). */
 export function isSameAudience(one: string, other: string): boolean {

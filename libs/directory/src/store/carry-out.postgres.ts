@@ -3,7 +3,7 @@ import { sqlState } from '@tessera/telemetry';
 import type { PersonId } from '../ground/person-id.ts';
 import { endApplications, restoreApplications } from '../applications/commands.postgres.ts';
 import { putIdentities, withholdIdentities } from '../factors/put-identities.postgres.ts';
-import { putPasskeys, withholdPasskeys } from '../factors/put-passkeys.postgres.ts';
+import { forgetRecoveryCodes, putPasskeys, withholdPasskeys } from '../factors/put-passkeys.postgres.ts';
 import { putTotps } from '../factors/put-totps.postgres.ts';
 import { putJudgements } from '../providers/judge-emails.postgres.ts';
 import { judgedPeople, type JudgedPerson } from '../providers/judge-emails.ts';
@@ -12,6 +12,8 @@ import { listedKinds, recordKinds, type ListedKind } from '../record-kinds.ts';
 import { deleteTenant, endTenant, putTenant } from '../tenants/commands.postgres.ts';
 import { endPeople, restoreUsers } from '../users/commands.postgres.ts';
 import { readProvenEmails } from '../users/email-proof.postgres.ts';
+import { identityOf } from '../factors/declared-identity.ts';
+import { waysTakenBack, withdrawnWays } from '../plans/lost-ways.ts';
 import { endsOf, putOf, type Difference, type TenantPlan } from '../plans/plan.ts';
 import type { AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import { concludeChange } from '../ground/conclude-change.postgres.ts';
@@ -40,15 +42,19 @@ export async function againIfTakenMeanwhile<T>(attempt: () => Promise<T>): Promi
 /** SQLSTATE: another transaction committed the same key, such as a client ID. */
 const uniqueViolation = '23505';
 
-/** Tells a person that somebody else set their password, in the transaction of the change. */
-export type AnnouncePasswordSet = (tx: Queryable, person: PersonId, change: 'password-set') => Promise<void>;
+/** Tells a person that somebody else changed how they sign in, in the transaction of the change. */
+export type AnnounceToPerson = (
+  tx: Queryable,
+  person: PersonId,
+  change: 'password-set' | 'passkey-removed' | 'provider-unlinked',
+) => Promise<void>;
 
-/** What a plan is carried out with; without `announce` nobody is told of a new password. */
+/** What a plan is carried out with; without `announce` nobody is told of what changes for them. */
 export interface PlanRuntime extends AuditRuntime {
-  readonly announce?: AnnouncePasswordSet;
+  readonly announce?: AnnounceToPerson;
 }
 
-/** Runs the commands of a plan, and concludes it: people are told of passwords that others set. */
+/** Runs the commands of a plan, and concludes it: people are told of what others change for them. */
 export async function carryOut(
   tx: Queryable,
   runtime: PlanRuntime,
@@ -70,6 +76,12 @@ export async function carryOut(
         if (before.passwordHash === after.passwordHash) continue;
         await runtime.announce?.(tx, { tenantId, userId: after.userId }, 'password-set');
       }
+      for (const { userId, provider } of waysTakenBack(plan))
+        await runtime.announce?.(
+          tx,
+          { tenantId, userId },
+          provider === '' ? 'passkey-removed' : 'provider-unlinked',
+        );
     },
     changes,
   });
@@ -96,7 +108,8 @@ const ordered: readonly ListedKind[] = ['role', 'provider', 'resource', 'applica
  */
 function commandsOf(plan: TenantPlan): Command[] {
   const { desired, tenant, users, applications, restores } = plan;
-  const { totps = [], passkeys = [], bound = [], withheldPasskeys = [], unbound = [] } = plan;
+  const { totps = [], passkeys = [], bound = [] } = plan;
+  const withdrawn = withdrawnWays(plan);
   const ends = endsOf(plan);
   const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
     records.length === 0 ? [] : [command(records)];
@@ -124,9 +137,21 @@ function commandsOf(plan: TenantPlan): Command[] {
     ...remove('user'),
     ...put('user'),
     ...ifAny(putTotps, totps),
-    ...ifAny(withholdPasskeys, withheldPasskeys),
+    ...ifAny(
+      withholdPasskeys,
+      withdrawn.flatMap(({ userId, passkeys: ids }) => ids.map((credentialId) => ({ credentialId, userId }))),
+    ),
     ...ifAny(putPasskeys, passkeys),
-    ...ifAny(withholdIdentities, unbound),
+    ...ifAny(
+      forgetRecoveryCodes,
+      withdrawn.filter((ways) => ways.passkeys.length > 0).map(({ userId }) => userId),
+    ),
+    ...ifAny(
+      withholdIdentities,
+      withdrawn.flatMap(({ userId, identities }) =>
+        identities.map((text) => ({ ...identityOf(text), userId })),
+      ),
+    ),
     ...ifAny(putIdentities, bound),
     ...ifAny(
       endPeople,

@@ -33,7 +33,7 @@ export async function usersOf(
   return rows.map(({ name }) => name);
 }
 
-/** Applications, twenty at most, whose tokens have one of these entries as an audience without any of these scopes. */
+/** Applications whose tokens have one of these entries as an audience without any of these scopes. */
 export async function havingAudience(
   tx: Queryable,
   {
@@ -41,12 +41,12 @@ export async function havingAudience(
     entries,
     besides,
   }: { readonly tenantId: string; readonly entries: readonly string[]; readonly besides: readonly string[] },
-): Promise<string[]> {
-  const { rows } = await tx.query<{ name: string }>({
+): Promise<{ clientId: string; owner: string }[]> {
+  const { rows } = await tx.query<{ clientId: string; owner: string }>({
     name: 'directory.applications_having_audience',
-    text: `SELECT 'application ' || client_id AS name FROM directory.application
-            WHERE tenant_id = $1 AND audiences && $2::text[] AND NOT scopes && $3::text[] LIMIT 20`,
+    text: `SELECT client_id AS "clientId", owner FROM directory.application
+            WHERE tenant_id = $1 AND audiences && $2::text[] AND NOT scopes && $3::text[]`,
     values: [tenantId, entries, besides],
   });
-  return rows.map(({ name }) => name);
+  return rows;
 }

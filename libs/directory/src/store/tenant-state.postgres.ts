@@ -4,9 +4,11 @@ import { mostNames, type Everybody } from '../plans/impact.ts';
 import { byList, listedKinds, type ListedKind } from '../record-kinds.ts';
 import { readRecords } from './read-records.postgres.ts';
 import { waysIn } from '../ground/ways-in.postgres.ts';
-import type { AdministratorIdentity, KnownIdentity, Lists, PresentState } from '../plans/tenant-state.ts';
+import { identityText } from '../factors/declared-identity.ts';
+import type { AdministratorIdentity, KnownWay, Lists, PresentState } from '../plans/tenant-state.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import { readProvenEmails } from '../users/email-proof.postgres.ts';
+import type { UserRecord } from '../users/fields.ts';
 import { readUsersAmong } from '../users/read.postgres.ts';
 import { findSubjects, hasGivenUserIds } from '../users/subjects.postgres.ts';
 
@@ -35,7 +37,7 @@ export async function readTenantState(
     tenant,
     ...(byList((kind) => records.get(kind)) as unknown as Lists),
     ...(identities.length > 0 && { identities }),
-    known: names === undefined ? await readKnown(tx, tenantId) : [],
+    known: await readKnown(tx, tenantId, names && (records.get('user') as readonly UserRecord[])),
     proven: names === undefined ? await readProvenEmails(tx, tenantId) : [],
     subjects: {
       ...(await findSubjects(tx, tenantId, subjects)),
@@ -56,18 +58,32 @@ async function administratorIdentities(tx: Queryable, tenantId: string): Promise
   return rows;
 }
 
-/** What people sign in with at the providers that a tenant has. */
-async function readKnown(tx: Queryable, tenantId: string): Promise<KnownIdentity[]> {
-  const { rows } = await tx.query<KnownIdentity>({
-    name: 'directory.known_identities',
-    text: `SELECT i.user_id AS "userId", i.provider, array_remove(${waysIn('u')}, 'provider') <> '{}' AS "hasOtherWay"
-             FROM directory.provider_identity i
-             JOIN directory.provider p ON p.tenant_id = i.tenant_id AND p.name = i.provider AND p.issuer = i.issuer
-             JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
-            WHERE i.tenant_id = $1`,
-    values: [tenantId],
+/** With what people of a tenant sign in, but passwords; passkeys only of those who may lose a way in by a plan. */
+async function readKnown(
+  tx: Queryable,
+  tenantId: string,
+  users: readonly UserRecord[] | undefined,
+): Promise<KnownWay[]> {
+  const { rows } = await tx.query<KnownWay & { readonly issuer: string }>({
+    name: 'directory.known_ways',
+    text: `WITH identity AS (
+             SELECT i.user_id, i.provider, i.issuer, i.subject FROM directory.provider_identity i
+               JOIN directory.provider p ON p.tenant_id = i.tenant_id AND p.name = i.provider AND p.issuer = i.issuer
+              WHERE i.tenant_id = $1 AND ($2::text[] IS NULL OR i.user_id = ANY($2)))
+           SELECT w.user_id AS "userId", w.provider, w.issuer, w.way, 'mail_code' = ANY(${waysIn('u')}) AS "getsMailCode"
+             FROM directory.user_account u
+             JOIN (SELECT user_id, provider, issuer, subject AS way FROM identity UNION ALL
+                   SELECT k.user_id, '', '', k.credential_id FROM directory.passkey k
+                     JOIN directory.user_account o ON o.tenant_id = k.tenant_id AND o.user_id = k.user_id
+                    WHERE k.tenant_id = $1 AND ($2::text[] IS NULL OR k.user_id = ANY($2))
+                      AND (o.declared_passkeys IS NOT NULL OR k.user_id IN (SELECT user_id FROM identity))) w
+               ON w.user_id = u.user_id
+            WHERE u.tenant_id = $1`,
+    values: [tenantId, users?.map(({ userId }) => userId) ?? null],
   });
-  return rows;
+  return rows.map(({ issuer, ...row }) =>
+    row.provider === '' ? row : { ...row, way: identityText({ ...row, subject: row.way }, issuer) },
+  );
 }
 
 /** Everybody of a tenant, and its applications: how many, and the first hundred. */

@@ -1,4 +1,3 @@
-import type { DirectoryClient } from '@tessera/directory-client';
 import type { Runtime } from '@tessera/process';
 import { grantResourcesFor, type OAuthError } from '@tessera/oauth';
 import { oauthError } from '../audit.ts';
@@ -13,7 +12,6 @@ export interface RefreshDeps {
   readonly runtime: Pick<Runtime, 'failpoint' | 'log'>;
   readonly families: RefreshStore;
   readonly refreshTokens: RefreshTokenCodec;
-  readonly directory: Pick<DirectoryClient, 'endpointsOf'>;
   readonly sessions: Pick<LiveSessions, 'use'>;
   readonly refreshIdleSeconds: number;
   readonly retryWindowSeconds: number;
@@ -33,7 +31,7 @@ export function refreshTokenGrant(deps: RefreshDeps): Grant {
       const presented = refreshTokens.decode(exchange.request.refreshToken);
       if (presented === undefined) throw rotationError('unknown');
       const { tenantId, clientId, lifetimes, scopes } = exchange.application;
-      const style = await refreshTokenStyle(deps, exchange);
+      const style = refreshTokenStyle(deps, exchange);
       const session = await sessionOf(deps, exchange, presented);
       if (session === undefined && !(await endsWithSession(deps, exchange, presented)))
         requireOffline(exchange);

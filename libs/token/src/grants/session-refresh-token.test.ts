@@ -148,6 +148,7 @@ describe('a refresh token of a session', () => {
     expect(second.refreshExpiresIn).toBeGreaterThan(480);
     await on.elapse(500);
     expect(await codeOf(on.refresh(second.refreshToken))).toBe('invalid_grant');
+    expect(on.authorize.uses, 'one that is expired is no use').toBe(uses + 1);
   });
 
   it('ends before it where its application says so', async () => {

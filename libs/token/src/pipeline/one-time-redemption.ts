@@ -1,4 +1,3 @@
-import type { DirectoryClient } from '@tessera/directory-client';
 import type { Runtime } from '@tessera/process';
 import type { OAuthError } from '@tessera/oauth';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
@@ -18,7 +17,6 @@ export interface OneTimeDeps {
   readonly redemptions: RedemptionStore;
   readonly revokedAccessTokens: Pick<RevokedAccessTokens, 'add'>;
   readonly refreshTokens: RefreshTokenCodec;
-  readonly directory: Pick<DirectoryClient, 'endpointsOf'>;
   readonly sessions: Pick<LiveSessions, 'use'>;
   /** Defaults for applications without lifetimes of their own, in seconds. */
   readonly refreshIdleSeconds: number;
@@ -45,7 +43,7 @@ export async function oneTimeRedemption(
   value: OneTimeValue,
 ): Promise<Redemption> {
   const { userGrant } = value;
-  const style = await refreshTokenStyle(deps, exchange);
+  const style = refreshTokenStyle(deps, exchange);
   const family = await newFamily(deps, exchange, userGrant, style);
   return {
     userGrant,

@@ -1,4 +1,4 @@
-import type { DirectoryClient } from '@tessera/directory-client';
+import { issuesLikeKeycloak } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type {
@@ -23,15 +23,11 @@ export interface RefreshTokenStyle {
  * That of the tenant: applications that were made for Keycloak, at an issuer with its endpoints, read the refresh token
  * as a JWT and expect one without asking for it; all others get an opaque value.
  */
-export async function refreshTokenStyle(
-  {
-    directory,
-    refreshTokens,
-  }: { readonly directory: Pick<DirectoryClient, 'endpointsOf'>; readonly refreshTokens: RefreshTokenCodec },
+export function refreshTokenStyle(
+  { refreshTokens }: { readonly refreshTokens: RefreshTokenCodec },
   { tenant }: Pick<Exchange, 'tenant'>,
-): Promise<RefreshTokenStyle> {
-  const isLikeKeycloak =
-    tenant.issuer !== '' && (await directory.endpointsOf(tenant.tenantId)) === 'keycloak';
+): RefreshTokenStyle {
+  const isLikeKeycloak = issuesLikeKeycloak(tenant);
   return {
     ofSessions: isLikeKeycloak,
     answer(reference, grant, times) {

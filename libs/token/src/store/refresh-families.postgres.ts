@@ -53,7 +53,7 @@ const findLiveSql = `
 const sessionOfSql = `
   SELECT session_id FROM token.refresh_family
   WHERE tenant_id = $1 AND family_id = $2::uuid AND client_id = $3 AND generation <= $4::int + 1
-    AND revoked_at IS NULL AND ${isOfSession}`;
+    AND revoked_at IS NULL AND LEAST(idle_expires_at, absolute_expires_at) > clock_timestamp() AND ${isOfSession}`;
 
 /** $1 tenant, $2 family, $3 client */
 const endOfSql = `

@@ -122,8 +122,8 @@ export interface FoundFamily extends FamilyPosition {
 
 export interface RefreshStore {
   /**
-   * The session that a family of a client ends with; undefined if it lives without one, is revoked or another client's,
-   * or if `generation` was superseded twice.
+   * The session that a family of a client ends with; undefined if it lives without one, is revoked, expired or another
+   * client's, or if `generation` was superseded twice.
    */
   sessionOf(token: FamilyKey & { clientId: string; generation: number }): Promise<string | undefined>;
   /** The session that a family of a client ends with, live or not; undefined if there is no such family. */

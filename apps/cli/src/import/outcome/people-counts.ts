@@ -5,6 +5,7 @@ import type { Entry } from '../files/imported.ts';
 export interface PeopleCounts {
   readonly total: number;
   readonly disabled: number;
+  /** Who have neither a password, nor a passkey or something at a provider. */
   readonly withoutPassword: number;
   /** Who can sign in as before. */
   readonly ready: number;
@@ -20,14 +21,15 @@ export function countingPeople(): CountingPeople {
   let [total, disabled, withoutPassword, ready] = [0, 0, 0, 0];
   return {
     add(users) {
-      for (const { status, password, passwordHash } of users) {
+      for (const { status, password, passwordHash, passkeys, identities } of users) {
         const isDisabled = status === 'disabled' || status === 'locked';
         const hasHash = passwordHash !== undefined && passwordHash !== withheldPassword;
-        const hasPassword = password !== undefined || hasHash;
+        const hasOther = [passkeys, identities].some((ways) => Array.isArray(ways) && ways.length > 0);
+        const hasWayIn = password !== undefined || hasHash || hasOther;
         total += 1;
         if (isDisabled) disabled += 1;
-        if (!hasPassword) withoutPassword += 1;
-        if (hasPassword && !isDisabled) ready += 1;
+        if (!hasWayIn) withoutPassword += 1;
+        if (hasWayIn && !isDisabled) ready += 1;
       }
     },
     counts: () => ({ total, disabled, withoutPassword, ready }),

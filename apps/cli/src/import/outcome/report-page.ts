@@ -99,7 +99,8 @@ function listOf(title: string, lines: readonly string[]): string {
 
 /** A line without the name of the person that it is about, nor any address. */
 function withoutPeople(line: string): string {
-  const named = /^((?:\S.* of )?)user (?:.*: )?([^:]*)$/s.exec(line);
+  // A federation of the realm is no person, but somebody may have a name that begins like one.
+  const named = /^((?:\S.* of )?)user (?!federation .*; its people )(?:.*: )?([^:]*)$/s.exec(line);
   const text = named === null ? line : `${named[1] ?? ''}a person: ${named[2] ?? ''}`;
   return text.replaceAll(/[^\s"'<>@]+@[^\s"'<>@]+/g, '(address)');
 }

@@ -64,7 +64,7 @@ export function refuseDeletions(response: ComparedFile, { out }: Pick<Terminal, 
 /** Who would have no way in, as lines. */
 function linesOfShutOut({ tenants }: ComparedFile): string[] {
   return tenants.flatMap(({ tenantId, withoutWayIn }) =>
-    withoutWayIn.map((name) => `${tenantId}: user ${name} would have no way in without the provider\n`),
+    withoutWayIn.map((name) => `${tenantId}: user ${name} would have no way in without what it takes away\n`),
   );
 }
 

@@ -72,6 +72,13 @@ export function sessionFamilyContract(engine: string, open: () => Promise<Databa
       expect(await on.refresh.endOf(keyOf(offline, 1))).toEqual({ endsWith: undefined });
     });
 
+    it('name no session once they are expired, and say so', async () => {
+      const family = await start();
+      await on.elapse(family.familyId, 100 * 86_400);
+      expect(await on.refresh.sessionOf(keyOf(family, 1))).toBeUndefined();
+      expect(await on.refresh.rotate(family.request(1))).toEqual({ kind: 'expired' });
+    });
+
     it('end with their session for good, once, and tell the feed; others of the session live on', async () => {
       const before = await on.revocations.newestChange();
       const family = await start();

@@ -146,7 +146,7 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
       roles,
       // An empty list takes away what an earlier import brought.
       identities: identities.length > 0 || withholdsLinks ? identities : '',
-      ...passwordOf(user, person, reading, report),
+      ...passwordOf(user, person, { ...reading, hasIdentity: identities.length > 0 }, report),
       ...attributesOf(user, reading.groupsOf(user), person, report),
     }).filter(([, value]) => value !== ''),
   );
@@ -159,7 +159,7 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
 function passwordOf(
   user: User,
   person: string,
-  { acceptsWider, verifiesEmail, rpId }: ReadingPerson,
+  { acceptsWider, verifiesEmail, rpId, hasIdentity }: ReadingPerson & { readonly hasIdentity: boolean },
   report: Report,
 ): Entry {
   const { federationLink, requiredActions } = user;
@@ -202,12 +202,16 @@ function passwordOf(
     else found = 'hash' in read ? { passwordHash: read.hash } : read;
   }
   const hasPassword = credentials.some(({ type }) => type === 'password');
-  if (!hasPassword) report(`password of ${person}: there is none in the file; they need a link to set one`);
+  const isUnproven = mustVerify(user, verifiesEmail);
+  const needsLink = !hasIdentity && (passkeys.length === 0 || isUnproven);
+  if (!hasPassword)
+    report(
+      `password of ${person}: there is none in the file${needsLink ? '; they need a link to set one' : ''}`,
+    );
   if (requiredActions.includes(newPassword)) {
     isWithheld = true;
     report(`password of ${person}: they have to set a new one, for which they need a link`);
   }
-  const isUnproven = mustVerify(user, verifiesEmail);
   if (isUnproven && passkeys.length > 0)
     report(`passkeys of ${person}: they must verify their address first`);
   if (hasPassword && isUnproven) {

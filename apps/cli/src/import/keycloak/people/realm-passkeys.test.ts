@@ -51,6 +51,22 @@ it('passkeys come where people sign in with them alone, beside the password and 
   expect(personOf(ofDomain, credential()).passkeys).toEqual([{ ...passkey, rpId: 'example.com' }]);
 });
 
+it('people with a passkey or a sign-in by a provider need no link where the file has no password', () => {
+  const federatedIdentities = [{ identityProvider: 'corp', userId: 'ada at corp' }];
+  const linesOf = (ofPerson: Part) =>
+    moved({
+      ...flow(step),
+      identityProviders: [{ alias: 'corp', providerId: 'oidc' }],
+      users: [{ id: '9e1b', username: 'ada', ...ofPerson }],
+    }).leftOut.filter((line) => line.startsWith('password of'));
+  const none = 'password of user ada: there is none in the file';
+  for (const ofPerson of [{ credentials: [credential()] }, { federatedIdentities }])
+    expect(linesOf(ofPerson)).toEqual([none]);
+  const asked = { requiredActions: ['VERIFY_EMAIL'] };
+  for (const ofPerson of [{}, { credentials: [credential()], ...asked }, { federatedIdentities, ...asked }])
+    expect(linesOf(ofPerson)).toEqual([`${none}; they need a link to set one`]);
+});
+
 it('passkeys do not come where nobody signs in with them alone, and neither do security keys', () => {
   for (const ofRealm of [{}, flow({ ...step, requirement: 'DISABLED' })]) {
     const { passkeys, leftOut } = personOf(ofRealm, credential());

@@ -243,7 +243,7 @@ export type DiffDeclaredStateResponse = Message<"tessera.admin.v1.DiffDeclaredSt
   administration: GivenPowers[];
 
   /**
-   * User names of people whom it would leave without a way in, as the provider with which they sign in would be gone. Apply refuses it without
+   * User names of people whom it would leave without a way in, as what they sign in with would be gone. Apply refuses it without
    * `allow_delete`.
    *
    * @generated from field: repeated string without_way_in = 5;
