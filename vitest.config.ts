@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { rareCollections } from './libs/test-kit/src/provision/bare-environment.ts';
 import { LongestFirst } from './scripts/test/sequencer.ts';
 import { gatedSetUps, setUps, suitesElsewhere } from './scripts/test/set-ups.ts';
 
@@ -53,7 +52,6 @@ export default defineConfig({
   test: {
     reporters: ['default', './scripts/test/reporter.ts'],
     allowOnly: false,
-    execArgv: [...rareCollections],
     sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 120_000, interval: 50 } },
     setupFiles: ['./libs/test-kit/src/each-file.ts'],

@@ -7,7 +7,7 @@ export { createAuthority, createCertificates } from './certificates/authority.ts
 export { eventually } from './eventually.ts';
 export { startReceiver } from './network/receiver.ts';
 export type { Received, Receiver } from './network/receiver.ts';
-export { bareEnvironment, rareCollections } from './provision/bare-environment.ts';
+export { bareEnvironment } from './provision/bare-environment.ts';
 export { copyEmbeddedDatabase } from './provision/embedded-database.ts';
 export { provideChromium } from './provision/provide-chromium.ts';
 export { createDatabase } from './provision/postgres/create-database.ts';

@@ -6,9 +6,3 @@ export const bareEnvironment = (): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
 });
-
-/**
- * Options of Node for processes that live for seconds beside as many as there are: they collect rarely, and not on more
- * threads than there are cores, which takes a tenth off the processor time of a start.
- */
-export const rareCollections: readonly string[] = ['--min-semi-space-size=16', '--single-threaded-gc'];
