@@ -119,8 +119,8 @@ export function takenProblems(
 }
 
 /**
- * The audiences that a plan creates and the tenant has in the other spelling, or its applications have, the people who get names of others, and
- * subjects of tokens that are somebody else's, for all owners.
+ * The audiences that a plan creates and the tenant has in the other spelling, or its applications have, the people who
+ * get names of others, and subjects of tokens that are somebody else's, for all owners.
  */
 export function newProblems(read: ReadState, tenant: DeclaredTenant, plan: TenantPlan): Problem[] {
   const { resources, users, desired } = plan;

@@ -1,3 +1,4 @@
+import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
 import type { Command } from '../ground/command.ts';
 import type { DeclaredPasskey } from './declared-passkey.ts';
 
@@ -28,9 +29,9 @@ export function forgetRecoveryCodes(userIds: readonly string[]): Command {
     await write(
       'forget_recovery_codes',
       `DELETE FROM directory.recovery_code r
-        WHERE r.tenant_id = $1 AND r.user_id = ANY($2::text[])
-          AND NOT EXISTS (SELECT FROM directory.totp f WHERE f.tenant_id = $1 AND f.user_id = r.user_id)
-          AND NOT EXISTS (SELECT FROM directory.passkey k WHERE k.tenant_id = $1 AND k.user_id = r.user_id)`,
+        USING (SELECT u.user_id, ${secondFactorsOfUser}
+                 FROM directory.user_account u WHERE u.tenant_id = $1 AND u.user_id = ANY($2::text[])) AS person
+        WHERE r.tenant_id = $1 AND r.user_id = person.user_id AND cardinality(person.second_factors) = 0`,
       userIds,
     );
   };
