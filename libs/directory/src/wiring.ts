@@ -156,6 +156,11 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
         secretUses,
         operatorTenant: config.TESSERA_OPERATOR_TENANT,
         commandLineLogin: config.TESSERA_CLI_LOGIN,
+        console: {
+          url: config.TESSERA_CONSOLE_URL,
+          secret: config.TESSERA_CONSOLE_SECRET,
+          policy: config.TESSERA_CONSOLE_LOGIN,
+        },
         sendsMail,
       }),
       users,

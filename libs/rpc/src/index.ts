@@ -35,6 +35,7 @@ export { declaredAccess, type DeclaredAccess } from './access/declared-access.ts
 export { certifiedName } from './access/caller-of-certificate.ts';
 export { isUnanswered } from './errors/refusal.ts';
 export { needsOperator } from './errors/operator-action.ts';
+export { callingByToken, type ByToken } from './hosts/in-process/by-token.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
 export type { ConnectServer } from './hosts/connect/serve-connect.ts';
 export type { RpcServer } from './hosts/grpc/serve-grpc.ts';
