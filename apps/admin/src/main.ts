@@ -8,7 +8,6 @@
 import { adminConfig, buildAdmin, serveAdministration } from '@tessera/admin';
 import { consoleConfig, consoleOf } from '@tessera/console';
 import { DirectoryService } from '@tessera/proto-gen/directory';
-import { callingByToken } from '@tessera/rpc';
 import { combine, ConfigError, connectPeers, processConfig, rpcConfig, runProcess } from '@tessera/process';
 
 await runProcess({
@@ -28,7 +27,7 @@ await runProcess({
     lifecycle.check('admin', async () => admin.ready());
     const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
     const pages = await consoleOf(config, {
-      byToken: callingByToken(admin.routes, log),
+      admin,
       directory: peers('directory').client(DirectoryService),
       log,
     });

@@ -5,7 +5,6 @@ import { consolePaths } from '@tessera/oauth';
 import type { Lifecycle, ProcessConfig, RpcConfig, Runtime } from '@tessera/process';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import {
-  callingByToken,
   createProver,
   local,
   type BuiltService,
@@ -22,9 +21,9 @@ interface Surroundings extends Pick<Runtime, 'log'> {
 }
 
 /**
- * Serves the administration API, and the console beside it. With embedded stores it does so without a setting, at a free
- * port of the loopback address, because no other process can open them: `tessera` finds port and token in the data
- * directory.
+ * Serves the administration API, and the console beside it. With embedded stores it does so without a setting, at a
+ * free port of the loopback address, because no other process can open them: `tessera` finds port and token in the
+ * data directory.
  * @param besides services whose methods for `operator` are served too
  * @returns the address of the console; undefined if there is none
  */
@@ -41,11 +40,7 @@ export async function administer(
     if (settings.TESSERA_ADMIN_PORT === undefined) return undefined;
     const built = await admin();
     const directory = local(DirectoryService, records, 'admin', log);
-    const pages = await consoleOf(
-      config,
-      { byToken: callingByToken(built.routes, log), directory, log },
-      issuer,
-    );
+    const pages = await consoleOf(config, { admin: built, directory, log }, issuer);
     const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
     const given = { besides, pages, log, drainMs, ...(credentials && { credentials }) };
     const server = await serveAdministration(built, settings, given);

@@ -64,8 +64,8 @@ export async function withSecrets(environment: Environment): Promise<Environment
 }
 
 /**
- * The environment with what administration needs and one process can give itself: a secret of the console, both sides of
- * which it has; for the demo also an operator tenant, and the console.
+ * The environment with what administration needs and one process can give itself: a secret of the console, both sides
+ * of which it has; for the demo also an operator tenant, and the console.
  */
 export function withAdministration(environment: Environment): Environment {
   if (isGiven(environment, 'DATABASE_URL')) return environment;

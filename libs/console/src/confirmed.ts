@@ -2,9 +2,9 @@ import type { FastifyReply } from 'fastify';
 import type { User } from '@tessera/proto-gen/admin-users';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Impact } from '@tessera/proto-gen/impact';
-import { problemOf } from './refusals.ts';
+import { problemOf } from './shown-refusals.ts';
 import { nameOf } from './shown-person.ts';
-import { fieldsOf, here, param, pathOf, sentForm, type ConsolePage, type Visit } from './visit.ts';
+import { fieldsOf, here, param, pathOf, sentForm, type ConsolePage, type Visit } from './console-visit.ts';
 
 type Sentence = readonly [text: string, values?: Readonly<Record<string, string | number>>];
 

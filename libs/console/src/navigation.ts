@@ -1,6 +1,6 @@
 import type { NavigationItem } from '@tessera/pages';
-import type { ConsoleSession } from './sessions.ts';
-import { here, param, pathOf, type Visit } from './visit.ts';
+import type { ConsoleSession } from './console-sessions.ts';
+import { here, param, pathOf, type Visit } from './console-visit.ts';
 
 /** The pages beside the one of a visit: those of the organization that it is about. */
 export function navigationOf(

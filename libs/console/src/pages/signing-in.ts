@@ -1,6 +1,6 @@
 import { OAuthError } from '@tessera/oauth';
 import { rawQuery, readQuery, shownParameter } from '@tessera/pages';
-import { fieldsOf, goTo, sentForm, type ConsolePage } from '../visit.ts';
+import { fieldsOf, goTo, sentForm, type ConsolePage } from '../console-visit.ts';
 
 /** Asks whose administrator a person is. */
 export const signInPage: ConsolePage = {

@@ -1,8 +1,8 @@
 import { Secret, systemClock, systemRandom } from '@tessera/kit';
-import { consolePages, type ConsoleDeps } from '../console.ts';
-import { createSessions } from '../sessions.ts';
+import { consolePages, type ConsoleDeps } from '../console-pages.ts';
+import { createSessions } from '../console-sessions.ts';
 
-export { pageTable } from '../page-table.ts';
+export { pageTable } from '../console-page-table.ts';
 
 /** A console with people in it who have not signed in by its pages. */
 export function signedInConsole(deps: ConsoleDeps) {

@@ -1,9 +1,9 @@
-import { Secret, type Clock } from '@tessera/kit';
+import { boundedCache, Secret, type Clock } from '@tessera/kit';
 import { adminScopes, consoleClientId, consolePaths, OAuthError } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
 import * as openid from 'openid-client';
-import type { ConsoleSession, StartedSignIn } from './sessions.ts';
+import type { ConsoleSession, StartedSignIn } from './console-sessions.ts';
 
 export interface SignInDeps {
   readonly directory: Pick<Client<typeof DirectoryService>, 'getApplication'>;
@@ -16,6 +16,7 @@ export interface SignInDeps {
 
 const scope = ['openid', 'profile', ...adminScopes.keys()].join(' ');
 const timeoutSeconds = 10;
+const metadataMs = 5 * 60_000;
 
 /** Signs administrators in as any other application does: authorization code with PKCE (RFC 7636), by a secret. */
 export function createSignIn({ directory, secret, issuer: shared, operatorTenant, clock }: SignInDeps) {
@@ -30,13 +31,27 @@ export function createSignIn({ directory, secret, issuer: shared, operatorTenant
     return { clientId, tenant };
   }
 
-  async function serverOf(issuer: string, clientId: string): Promise<openid.Configuration> {
+  async function found(issuer: string, clientId: string): Promise<openid.Configuration> {
     const url = new URL(issuer);
     return openid.discovery(url, clientId, undefined, openid.ClientSecretBasic(secret.reveal()), {
       algorithm: 'oauth2',
       timeout: timeoutSeconds,
       ...(url.protocol === 'http:' && { execute: [openid.allowInsecureRequests] }),
     });
+  }
+
+  /** Anybody may start a sign-in: the issuer is asked once in a while. */
+  const servers = boundedCache<{ readonly server: Promise<openid.Configuration>; readonly since: number }>(
+    100,
+  );
+  async function serverOf(issuer: string, clientId: string): Promise<openid.Configuration> {
+    const key = `${clientId} ${issuer}`;
+    const known = servers.get(key);
+    if (known !== undefined && known.since + metadataMs > clock.now()) return known.server;
+    const server = found(issuer, clientId);
+    servers.set(key, { server, since: clock.now() });
+    server.catch(() => servers.delete(key));
+    return server;
   }
 
   return {

@@ -6,7 +6,7 @@ import { UsersService, type User, type UserCredentials } from '@tessera/proto-ge
 import type { Cell, List } from '@tessera/pages';
 import { shortList, timeCell, timeOrNone } from '../cells.ts';
 import { nameOf, statusOf } from '../shown-person.ts';
-import { param, pathOf, type ConsolePage } from '../visit.ts';
+import { param, pathOf, type ConsolePage } from '../console-visit.ts';
 
 const shownAtOnce = 20;
 

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { personOf, sendDone, whoseOf, type Done } from '../confirmed.ts';
-import { problemOf } from '../refusals.ts';
+import { problemOf } from '../shown-refusals.ts';
 import { nameOf } from '../shown-person.ts';
-import { fieldsOf, here, pathOf, sentForm, type ConsolePage, type Visit } from '../visit.ts';
+import { fieldsOf, here, pathOf, sentForm, type ConsolePage, type Visit } from '../console-visit.ts';
 
 /** Makes a one-time link for a new password, which is mailed or shown once. */
 export const passwordLinkPage: ConsolePage = {

@@ -1,7 +1,7 @@
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { listAddresses, readListRequest, readQuery, type List } from '@tessera/pages';
 import { kindOf } from '../kind-of-application.ts';
-import { param, pathOf, type ConsolePage } from '../visit.ts';
+import { param, pathOf, type ConsolePage } from '../console-visit.ts';
 
 /** The applications of an organization: one call for a page. */
 export const applicationsPage: ConsolePage = {

@@ -25,12 +25,6 @@ export interface ConsoleSession {
   readonly expiresAt: number;
 }
 
-/** What the console remembers of a browser. */
-interface Remembered {
-  readonly started?: StartedSignIn | undefined;
-  readonly session?: ConsoleSession | undefined;
-}
-
 /**
  * The sessions of browsers, in the memory of this process: an access token is written nowhere. The value of the cookie
  * is the key. A sign-in that goes on for longer than ten minutes begins anew.
@@ -40,7 +34,7 @@ export interface Sessions {
   live(cookie: string): ConsoleSession | undefined;
   /** Whose session it was, though its access token has expired: they sign in again without being asked. */
   tenantOf(cookie: string): string | undefined;
-  /** Remembers that a browser has set out to sign in; resolves with its cookie. */
+  /** Remembers that a browser has set out to sign in; returns its cookie. */
   start(started: StartedSignIn): string;
   /** What a browser has started; it can be taken once. */
   take(cookie: string): StartedSignIn | undefined;
@@ -50,29 +44,35 @@ export interface Sessions {
 }
 
 const mostSessions = 10_000;
+const mostStarted = 10_000;
 const longestSignIn = 10 * 60_000;
 
 export function createSessions(clock: Clock, random: Random): Sessions {
-  const remembered = boundedCache<Remembered & { readonly since: number }>(mostSessions);
-  const remember = (entry: Remembered): string => {
-    const cookie = opaqueValue('tw_', random);
-    remembered.set(cookie, { ...entry, since: clock.now() });
-    return cookie;
-  };
+  const sessions = boundedCache<ConsoleSession>(mostSessions);
+  // Apart, as anybody may start: nobody's session makes room for that.
+  const startedOnes = boundedCache<{ readonly started: StartedSignIn; readonly since: number }>(mostStarted);
+  const newCookie = () => opaqueValue('tw_', random);
   return {
     live(cookie) {
-      const { session } = remembered.get(cookie) ?? {};
+      const session = sessions.get(cookie);
       return session !== undefined && session.expiresAt > clock.now() ? session : undefined;
     },
-    tenantOf: (cookie) => remembered.get(cookie)?.session?.tenantId,
-    start: (started) => remember({ started }),
+    tenantOf: (cookie) => sessions.get(cookie)?.tenantId,
+    start(started) {
+      const cookie = newCookie();
+      startedOnes.set(cookie, { started, since: clock.now() });
+      return cookie;
+    },
     take(cookie) {
-      const { started, since = 0 } = remembered.get(cookie) ?? {};
-      if (started === undefined) return undefined;
-      remembered.delete(cookie);
+      const { started, since = 0 } = startedOnes.get(cookie) ?? {};
+      startedOnes.delete(cookie);
       return since + longestSignIn > clock.now() ? started : undefined;
     },
-    keep: (session) => remember({ session }),
-    end: (cookie) => void remembered.delete(cookie),
+    keep(session) {
+      const cookie = newCookie();
+      sessions.set(cookie, session);
+      return cookie;
+    },
+    end: (cookie) => void sessions.delete(cookie),
   };
 }

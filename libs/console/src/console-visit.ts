@@ -12,10 +12,12 @@ import {
   type PageRow,
 } from '@tessera/pages';
 import type { CallOptions, Client, DescMethod, DescService } from '@tessera/rpc';
-import type { ConsoleSession, Sessions } from './sessions.ts';
-import type { SignIn } from './sign-in.ts';
+import type { ConsoleSession, Sessions } from './console-sessions.ts';
+import type { SignIn } from './console-sign-in.ts';
 
-/** Who may see a page: anyone, or an administrator who may call these methods to see it, and these to do what it offers. */
+/**
+ * Who may see a page: anyone, or an administrator who may call these methods to see it, and these to do what it offers.
+ */
 export type Who = 'anyone' | { readonly sees: readonly DescMethod[]; readonly does?: readonly DescMethod[] };
 
 /** One request to a page, with what its handler works with. */

@@ -2,7 +2,7 @@ import { timestampMs } from '@tessera/rpc';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
 import { listAddresses, readListRequest, readQuery, type Cell, type List } from '@tessera/pages';
 import { statusOf } from '../shown-person.ts';
-import { param, pathOf, type ConsolePage } from '../visit.ts';
+import { param, pathOf, type ConsolePage } from '../console-visit.ts';
 
 const filters = { status: ['disabled', 'locked'], seen: ['never'], invited: ['yes'] } as const;
 

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { problemOf } from '../refusals.ts';
-import { fieldsOf, here, param, pathOf, sentForm, type ConsolePage, type Visit } from '../visit.ts';
+import { problemOf } from '../shown-refusals.ts';
+import { fieldsOf, here, param, pathOf, sentForm, type ConsolePage, type Visit } from '../console-visit.ts';
 
 /** Gives an application a new secret beside the one it has, and shows it once. */
 export const newSecretPage: ConsolePage = {

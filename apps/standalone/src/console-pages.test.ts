@@ -66,7 +66,7 @@ beforeAll(async () => {
     issuer: 'https://id.example',
     operatorTenant: 'ops',
     directory: local(DirectoryService, on.directory, 'admin', silentLog()),
-    byToken: callingByToken(counted.routes, silentLog()),
+    byToken: await callingByToken(counted.routes, silentLog()),
     messagesDirectory: undefined,
     log: silentLog(),
   });

@@ -6,7 +6,7 @@ import {
 import type { Cell } from '@tessera/pages';
 import { shortList, timeCell } from '../cells.ts';
 import { kindOf } from '../kind-of-application.ts';
-import { param, pathOf, type ConsolePage } from '../visit.ts';
+import { param, pathOf, type ConsolePage } from '../console-visit.ts';
 
 /** One application: what it may do, and its secrets, without their values. */
 export const applicationPage: ConsolePage = {

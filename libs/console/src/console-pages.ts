@@ -17,11 +17,11 @@ import { rootCall, type ByToken } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import { fileURLToPath } from 'node:url';
 import { navigationOf } from './navigation.ts';
-import { pageTable } from './page-table.ts';
-import { isSignedOut, troubleOf } from './refusals.ts';
-import { createSessions, type Sessions } from './sessions.ts';
-import { createSignIn, type SignInDeps } from './sign-in.ts';
-import { goTo, here, param, type Visit, type Who } from './visit.ts';
+import { pageTable } from './console-page-table.ts';
+import { isSignedOut, troubleOf } from './shown-refusals.ts';
+import { createSessions, type Sessions } from './console-sessions.ts';
+import { createSignIn, type SignInDeps } from './console-sign-in.ts';
+import { goTo, here, param, type Visit, type Who } from './console-visit.ts';
 
 export interface ConsoleDeps extends Pick<SignInDeps, 'directory' | 'secret' | 'issuer' | 'operatorTenant'> {
   /** Its address; one without a port is of this machine, at the port of the listener. */

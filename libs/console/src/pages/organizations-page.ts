@@ -1,7 +1,7 @@
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { listAddresses, readListRequest, readQuery, shownParameter, type List } from '@tessera/pages';
-import { problemOf } from '../refusals.ts';
-import { goTo, pathOf, type ConsolePage } from '../visit.ts';
+import { problemOf } from '../shown-refusals.ts';
+import { goTo, pathOf, type ConsolePage } from '../console-visit.ts';
 
 /** The organizations of the instance, for operators; other administrators go to their own. */
 export const organizationsPage: ConsolePage = {

@@ -3,15 +3,15 @@ import { MailService } from '@tessera/proto-gen/admin-mail';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import type { List } from '@tessera/pages';
 import { shortList, timeOrNone } from '../cells.ts';
-import { saidOf } from '../refusals.ts';
+import { saidOf } from '../shown-refusals.ts';
 import { nameOf } from '../shown-person.ts';
-import { param, pathOf, type ConsolePage, type Visit } from '../visit.ts';
+import { param, pathOf, type ConsolePage, type Visit } from '../console-visit.ts';
 
 const shown = 5;
 
 /**
- * What waits in an organization, and what is wrong. It is for who may see people; of the rest, what somebody may not see
- * is said in the words of the API.
+ * What waits in an organization, and what is wrong. It is for who may see people; what of the rest somebody may not
+ * see is said in the words of the API.
  */
 export const homePage: ConsolePage = {
   load: async (visit) => {
