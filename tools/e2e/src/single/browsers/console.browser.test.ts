@@ -24,10 +24,9 @@ beforeAll(async () => {
   issuer = `http://localhost:${port}`;
   server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port) });
   await eventually('the demo serves', async () => (await fetch(`${issuer}/readyz`)).ok);
-  const written = await eventually('administration is served', () =>
-    readFile(join(directory, 'administration.json'), 'utf8'),
-  );
-  const { target, token } = JSON.parse(written) as { target: string; token: string };
+  const announced = () => readFile(join(directory, 'administration.json'), 'utf8').catch(() => '');
+  await eventually('administration is served', async () => (await announced()) !== '');
+  const { target, token } = JSON.parse(await announced()) as { target: string; token: string };
   console = `http://${target}/console`;
   const create = async (method: string, request: object) => {
     const { ok } = await fetch(`http://${target}/tessera.admin.v1.${method}`, {
@@ -39,8 +38,8 @@ beforeAll(async () => {
   };
   const helper = { username: 'helper', name: 'Hedy Lamarr', password, roles: ['tessera.helpdesk'] };
   // The first administrator and its tenant are made when the banner is printed.
-  await eventually('there is a help desk', async () =>
-    (await create('UsersService/Create', { tenantId: 'operators', user: helper })) ? true : undefined,
+  await eventually('there is a help desk', () =>
+    create('UsersService/Create', { tenantId: 'operators', user: helper }),
   );
   browser = await launchChromium();
 });
