@@ -8,7 +8,7 @@ import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { callingByToken, declaredAccess, local, type BuiltService, type DescMethod } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { administered, call, type Administered } from './testing/administered.ts';
 
 /** Who visits, with the role that limits them and the organization whose pages they open. */
@@ -86,14 +86,6 @@ beforeAll(async () => {
     accessTokens.push(token);
     cookies.set(username, cookieOf(own, token, own === 'ops'));
   }
-});
-
-afterAll(() => {
-  // The access token of nobody reaches a browser (OAuth 2.0 for Browser-Based Apps, section 6.1).
-  const sent = everythingSent.join('\n');
-  expect(sent.length).toBeGreaterThan(10_000);
-  for (const token of accessTokens)
-    for (const part of token.split('.')) expect(sent.includes(part)).toBe(false);
 });
 
 async function visit(path: string, cookie: string, init: RequestInit = {}): Promise<Answer> {
@@ -340,4 +332,11 @@ it('is shown in the language of the browser, and strictly', async () => {
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; script-src 'self'; connect-src 'self'; form-action 'self'",
   );
   expect(headers.get('cache-control')).toBe('no-store');
+});
+
+it('sends no access token to a browser, in any answer to all of this (OAuth 2.0 for Browser-Based Apps, section 6.1)', () => {
+  const sent = everythingSent.join('\n');
+  expect(sent.length).toBeGreaterThan(10_000);
+  for (const token of accessTokens)
+    for (const part of token.split('.')) expect(sent.includes(part)).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { Secret } from '@tessera/kit';
+import type { Secret } from '@tessera/kit';
 import {
   adminRoles,
   adminScopes,
