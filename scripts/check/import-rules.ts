@@ -62,7 +62,10 @@ const handed = {
 /** What the room of people may import of that of records, in the same process and schema. */
 const records = ['directory', 'directory/ground', 'directory/records'];
 /** The rooms of a process, in addition to the service that it is called after. */
-const rooms: Readonly<Record<string, readonly string[]>> = { directory: ['people'] };
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  directory: ['people'],
+  admin: ['console'],
+};
 
 export const importRules: readonly ImportRule[] = [
   {
@@ -111,6 +114,13 @@ export const importRules: readonly ImportRule[] = [
     tests: testsOfServices,
   },
   {
+    folders: ['libs/console'],
+    may: ofServices,
+    message: 'libs/console is an application: it calls the administration API, and imports no service.',
+    ...handed,
+    tests: testsOfServices,
+  },
+  {
     folders: ['libs/people'],
     may: [...records, ...ofServices],
     message:
@@ -151,9 +161,18 @@ export const importRules: readonly ImportRule[] = [
   })),
   {
     folders: ['apps/standalone'],
-    may: [...services, 'people', ...processes, 'oauth'],
+    may: [...services, 'people', 'console', ...processes, 'oauth'],
     message: 'standalone imports services, the plumbing and the vocabulary of the protocol.',
-    tests: [...services, 'directory/testing', 'people', ...processes, 'oauth'],
+    tests: [
+      ...services,
+      'directory/testing',
+      'people',
+      'console',
+      'console/testing',
+      'pages/testing',
+      ...processes,
+      'oauth',
+    ],
   },
   {
     folders: ['apps/cli'],

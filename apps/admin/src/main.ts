@@ -6,11 +6,13 @@
  *                                        └══gRPC══> every service      the records, on behalf of the administrator
  */
 import { adminConfig, buildAdmin, serveAdministration } from '@tessera/admin';
+import { consoleConfig, consoleOf } from '@tessera/console';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import { combine, ConfigError, connectPeers, processConfig, rpcConfig, runProcess } from '@tessera/process';
 
 await runProcess({
   name: 'admin',
-  config: combine(processConfig, rpcConfig, adminConfig),
+  config: combine(processConfig, rpcConfig, adminConfig, consoleConfig),
   environment: process.env,
   start: async ({ config, log, lifecycle }) => {
     const peers = await connectPeers(config, 'admin', log, lifecycle);
@@ -24,7 +26,12 @@ await runProcess({
     lifecycle.onClose(async () => admin.close());
     lifecycle.check('admin', async () => admin.ready());
     const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
-    const server = await serveAdministration(admin, config, { log, drainMs });
+    const pages = await consoleOf(config, {
+      admin,
+      directory: peers('directory').client(DirectoryService),
+      log,
+    });
+    const server = await serveAdministration(admin, config, { pages, log, drainMs });
     if (server === undefined)
       throw new ConfigError(['TESSERA_ADMIN_PORT is required: this process serves nothing else.']);
     lifecycle.onDrain(async () => server.drain());

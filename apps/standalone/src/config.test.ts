@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { z } from 'zod';
 import { ConfigError, knownSettings, loadConfig, parseDuration, rpcConfig } from '@tessera/process';
 import { banner, demoServiceSecret } from './banner.ts';
-import { introspectionCredentials, standaloneConfig, withSecrets } from './config.ts';
+import { introspectionCredentials, standaloneConfig, withSecrets, withAdministration } from './config.ts';
 
 const root = new URL('../../../', import.meta.url);
 const settings = [...new Set([...Object.keys(standaloneConfig.shape), ...Object.keys(rpcConfig.shape)])];
@@ -77,6 +77,24 @@ describe('the settings', () => {
   });
 });
 
+describe('the console', () => {
+  it('is there by itself in the demo alone, and has a secret wherever one process has both sides', () => {
+    const given = (environment: Readonly<Record<string, string>>) => {
+      const { TESSERA_CONSOLE_URL: url, TESSERA_CONSOLE_SECRET: secret } = withAdministration(environment);
+      return [url, secret?.length];
+    };
+    expect(given({})).toEqual(['http://127.0.0.1', 43]);
+    expect(given({ TESSERA_APPLY_FILE: 'state.yaml' })).toEqual([undefined, 43]);
+    expect(given({ DATABASE_URL: 'postgres://db.example/tessera' })).toEqual([undefined, undefined]);
+  });
+
+  it('asks for its secret where the two sides are two processes', async () => {
+    const environment = { TESSERA_CONSOLE_URL: 'https://console.example', TESSERA_DATA_DIR: dataDirectory() };
+    const settings = await withSecrets(environment);
+    expect(() => loadConfig(standaloneConfig, settings)).toThrow('TESSERA_CONSOLE_SECRET');
+  });
+});
+
 describe('the settings that several services read', () => {
   it.each([
     ['TESSERA_ISSUER', 'http://localhost:18199/'],
@@ -112,6 +130,9 @@ describe('the banner', () => {
   it('gives a curl with the secret that the demo tenant declares', () => {
     const declared = readFileSync(new URL('deploy/demo/tessera.yaml', root), 'utf8');
     expect(declared).toContain(demoServiceSecret);
-    expect(banner('http://localhost:8080', 1)).toContain(demoServiceSecret);
+    const addresses = { issuer: 'http://localhost:8080', consoleUrl: 'http://127.0.0.1:9002/console' };
+    expect(banner(addresses, 1)).toContain(demoServiceSecret);
+    expect(banner(addresses, 1)).toContain(`Console       ${addresses.consoleUrl}\n`);
+    expect(banner({ ...addresses, consoleUrl: undefined }, 1)).not.toContain('Console');
   });
 });

@@ -1,10 +1,12 @@
 import { adminConfig } from '@tessera/admin';
 import { authorizeConfig } from '@tessera/authorize';
+import { consoleConfig } from '@tessera/console';
 import { deviceConfig } from '@tessera/device';
 import { applyConfig, directorySecret } from '@tessera/directory';
 import { directoryProcessConfig } from '@tessera/people';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig, keysSecret } from '@tessera/keys';
+import { opaqueValue, systemRandom } from '@tessera/kit';
 import {
   combine,
   ConfigError,
@@ -32,6 +34,7 @@ export const standaloneConfig = combine(
   directoryProcessConfig,
   applyConfig,
   adminConfig,
+  consoleConfig,
 );
 
 const developmentSecrets = [keysSecret, directorySecret, tokenSecret];
@@ -60,11 +63,19 @@ export async function withSecrets(environment: Environment): Promise<Environment
   return { ...environment, ...made };
 }
 
-/** The environment with an operator tenant for the demo, which needs no setting. */
-export function withOperatorTenant(environment: Environment): Environment {
-  const isDemo = !['TESSERA_APPLY_FILE', 'DATABASE_URL'].some((key) => isGiven(environment, key));
-  if (!isDemo || isGiven(environment, 'TESSERA_OPERATOR_TENANT')) return environment;
-  return { ...environment, TESSERA_OPERATOR_TENANT: 'operators' };
+/**
+ * The environment with what administration needs and one process can give itself: a secret of the console, both sides
+ * of which it has; for the demo also an operator tenant, and the console.
+ */
+export function withAdministration(environment: Environment): Environment {
+  if (isGiven(environment, 'DATABASE_URL')) return environment;
+  const isDemo = !isGiven(environment, 'TESSERA_APPLY_FILE');
+  const made = {
+    TESSERA_CONSOLE_SECRET: opaqueValue('', systemRandom),
+    ...(isDemo && { TESSERA_OPERATOR_TENANT: 'operators', TESSERA_CONSOLE_URL: 'http://127.0.0.1' }),
+  };
+  const missing = Object.entries(made).filter(([key]) => !isGiven(environment, key));
+  return { ...environment, ...Object.fromEntries(missing) };
 }
 
 /** What introspectors prove themselves by: access tokens alone, unless the shared token or certificates are set. */

@@ -16,10 +16,10 @@ import { ulid } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { serveIntrospection } from '@tessera/token';
 import { administer } from './administer.ts';
-import { banner, notReady } from './banner.ts';
+import { banner, notReady, type Addresses } from './banner.ts';
 import { firstAdministratorLink } from './welcome-link.ts';
 import { allMigrations, compose } from './compose.ts';
-import { introspectionCredentials, standaloneConfig, withOperatorTenant, withSecrets } from './config.ts';
+import { introspectionCredentials, standaloneConfig, withAdministration, withSecrets } from './config.ts';
 
 const demoFile = fileURLToPath(new URL('../../../deploy/demo/tessera.yaml', import.meta.url));
 
@@ -27,7 +27,7 @@ await runProcess({
   name: 'standalone',
   config: standaloneConfig,
   environment: process.env,
-  prepare: async (environment) => withOperatorTenant(await withSecrets(environment)),
+  prepare: async (environment) => withAdministration(await withSecrets(environment)),
   start: async ({ config, log, lifecycle }) => {
     const runtime = await createRuntime({ name: 'standalone', config, log, lifecycle });
     await maintainSchemas(allMigrations, config, runtime, lifecycle);
@@ -84,9 +84,16 @@ await runProcess({
       drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000,
     });
     if (introspection !== undefined) lifecycle.onDrain(() => introspection.drain());
-    await administer(admin, [directory, keys], config, { issuer, lifecycle, log });
+    const consoleUrl = await administer(admin, [directory, keys], config, {
+      issuer,
+      directory,
+      lifecycle,
+      log,
+    });
     if (isDemo)
-      await welcome(issuer, services, async () => firstAdministratorLink(bootstrap, issuer, call()));
+      await welcome({ issuer, consoleUrl }, services, async () =>
+        firstAdministratorLink(bootstrap, issuer, call()),
+      );
   },
 });
 
@@ -94,13 +101,13 @@ await runProcess({
  * The banner is for a server that answers. Otherwise, such as after a lost key-encryption key, the reason is printed.
  */
 async function welcome(
-  issuer: string,
+  addresses: Addresses,
   services: readonly BuiltService[],
   link: () => Promise<string | undefined>,
 ): Promise<void> {
   const states = await Promise.allSettled(services.map(async (service) => service.ready()));
   const failed = services.filter((_service, at) => states[at]?.status === 'rejected').map(({ name }) => name);
-  process.stdout.write(failed.length === 0 ? banner(issuer, process.pid, await link()) : notReady(failed));
+  process.stdout.write(failed.length === 0 ? banner(addresses, process.pid, await link()) : notReady(failed));
 }
 
 async function readiness(lifecycle: Lifecycle): Promise<void> {

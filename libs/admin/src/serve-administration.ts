@@ -16,6 +16,8 @@ interface Options {
   readonly credentials?: RpcServerCredentials;
   /** Services in this process, whose methods for `operator` are served too. */
   readonly besides?: readonly BuiltService[];
+  /** Pages for administrators, on the same listener. */
+  readonly pages?: Parameters<typeof serveConnect>[1]['pages'];
   readonly log: Logger;
   readonly drainMs: number;
 }
@@ -24,7 +26,7 @@ interface Options {
 export async function serveAdministration(
   admin: BuiltService,
   config: AdminConfig & RpcConfig,
-  { credentials = operatorCredentials(config), besides = [], log, drainMs }: Options,
+  { credentials = operatorCredentials(config), besides = [], pages, log, drainMs }: Options,
 ): Promise<ConnectServer | undefined> {
   const { TESSERA_ADMIN_HOST: host, TESSERA_ADMIN_PORT: port } = config;
   if (port === undefined) return undefined;
@@ -38,7 +40,7 @@ export async function serveAdministration(
   const routes = [...own, ...others.filter(({ service }) => !names.has(service.typeName))];
   const server = await serveConnect(
     { routes },
-    { host, port, credentials, certificates: 'optional', log, drainMs },
+    { host, port, credentials, certificates: 'optional', pages, log, drainMs },
   );
   log.info({ host: server.host, port: server.port }, 'serving administration');
   return server;

@@ -1,26 +1,47 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { choice, integer, issuerSetting, operatorTenantSetting, secret } from '@tessera/process/settings';
+import {
+  choice,
+  consoleSecretSetting,
+  consoleUrlSetting,
+  integer,
+  issuerSetting,
+  operatorTenantSetting,
+  secret,
+} from '@tessera/process/settings';
 import { authenticationPolicies, weakestPolicy } from '@tessera/oauth';
 import { z } from 'zod';
 
 const pepperBytes = 32;
 
-export const directoryConfig = z.object({
-  /** The shared issuer, which no tenant may declare as its own. */
-  TESSERA_ISSUER: issuerSetting,
-  /** Where the first administrator is made. */
-  TESSERA_OPERATOR_TENANT: operatorTenantSetting,
-  /** What logins of the command line need: that of the tenant alone, more, or `off`: there are none. */
-  TESSERA_CLI_LOGIN: choice([...authenticationPolicies, 'off'], weakestPolicy),
-  /** 32 bytes in base64 or base64url: the key of the digests of client secrets. */
-  TESSERA_DIRECTORY_PEPPER: secret().refine((pepper) => decodePepper(pepper.reveal()) !== undefined, {
-    error: `expected ${pepperBytes} bytes in base64`,
-  }),
-  /** In characters, of passwords that are declared; imported hashes are accepted as they are. */
-  TESSERA_PASSWORD_MIN_LENGTH: integer(8, { min: 1, max: 128 }),
-  /** Size of Node's thread pool, which bounds the hashes too. */
-  UV_THREADPOOL_SIZE: integer(4, { min: 1, max: 1024 }),
-});
+export const directoryConfig = z
+  .object({
+    /** The shared issuer, which no tenant may declare as its own. */
+    TESSERA_ISSUER: issuerSetting,
+    /** Where the first administrator is made. */
+    TESSERA_OPERATOR_TENANT: operatorTenantSetting,
+    /** What logins of the command line need: that of the tenant alone, more, or `off`: there are none. */
+    TESSERA_CLI_LOGIN: choice([...authenticationPolicies, 'off'], weakestPolicy),
+    /** The console's address, to which its sign-ins lead, and its secret. */
+    TESSERA_CONSOLE_URL: consoleUrlSetting,
+    TESSERA_CONSOLE_SECRET: consoleSecretSetting,
+    /** What sign-ins at the console need: what the tenant asks alone, or more. */
+    TESSERA_CONSOLE_LOGIN: choice(authenticationPolicies, weakestPolicy),
+    /** 32 bytes in base64 or base64url: the key of the digests of client secrets. */
+    TESSERA_DIRECTORY_PEPPER: secret().refine((pepper) => decodePepper(pepper.reveal()) !== undefined, {
+      error: `expected ${pepperBytes} bytes in base64`,
+    }),
+    /** In characters, of passwords that are declared; imported hashes are accepted as they are. */
+    TESSERA_PASSWORD_MIN_LENGTH: integer(8, { min: 1, max: 128 }),
+    /** Size of Node's thread pool, which bounds the hashes too. */
+    UV_THREADPOOL_SIZE: integer(4, { min: 1, max: 1024 }),
+  })
+  .refine(
+    (config) => config.TESSERA_CONSOLE_URL === undefined || config.TESSERA_CONSOLE_SECRET !== undefined,
+    {
+      error: 'is required with TESSERA_CONSOLE_URL',
+      path: ['TESSERA_CONSOLE_SECRET'],
+    },
+  );
 
 export type DirectoryConfig = z.infer<typeof directoryConfig>;
 

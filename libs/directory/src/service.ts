@@ -1,7 +1,12 @@
 import type { ChangeFeed } from '@tessera/stores';
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
-import { commandLineApplication, type CommandLineLogin } from './applications/command-line.ts';
+import {
+  builtInApplication,
+  isSecretOfConsole,
+  type CommandLineLogin,
+  type ConsoleClient,
+} from './applications/built-in-applications.ts';
 import type { ClientSecrets } from './secrets/client-secrets.ts';
 import {
   applicationMessage,
@@ -29,6 +34,7 @@ export interface DirectoryDeps {
   /** Undefined if nobody may administer every tenant. */
   readonly operatorTenant: string | undefined;
   readonly commandLineLogin: CommandLineLogin;
+  readonly console: ConsoleClient;
   readonly sendsMail: boolean;
   /** Of new ones, in characters. */
   readonly passwordMinLength: number;
@@ -69,12 +75,14 @@ export function directoryHandlers(deps: DirectoryDeps): RecordReads {
 
   return {
     async getApplication({ clientId }) {
-      const found = (await commandLineApplication(clientId, deps)) ?? (await store.findApplication(clientId));
+      const found = (await builtInApplication(clientId, deps)) ?? (await store.findApplication(clientId));
       if (found === undefined) throw notFound('The application');
       return applicationMessage(found, sendsMail);
     },
 
     async verifyApplicationSecret({ clientId, clientSecret }) {
+      const isConsole = isSecretOfConsole({ clientId, clientSecret }, deps.console);
+      if (isConsole !== undefined) return { verified: isConsole };
       const stored = await store.findSecrets(clientId);
       const match = secrets.match({ clientId, clientSecret }, stored);
       if (stored === undefined || match === undefined) {

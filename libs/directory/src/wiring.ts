@@ -157,6 +157,11 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
         operatorTenant: config.TESSERA_OPERATOR_TENANT,
         commandLineLogin: config.TESSERA_CLI_LOGIN,
         passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
+        console: {
+          url: config.TESSERA_CONSOLE_URL,
+          secret: config.TESSERA_CONSOLE_SECRET,
+          policy: config.TESSERA_CONSOLE_LOGIN,
+        },
         sendsMail,
       }),
       users,

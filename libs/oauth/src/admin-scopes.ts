@@ -69,6 +69,14 @@ export function commandLineClientId(tenantId?: string): string {
   return [`${builtInPrefix}cli`, ...(tenantId === undefined ? [] : [tenantId])].join('.');
 }
 
+/** The client id of the console in a tenant; without one, in the operator tenant. */
+export function consoleClientId(tenantId?: string): string {
+  return [`${builtInPrefix}console`, ...(tenantId === undefined ? [] : [tenantId])].join('.');
+}
+
+/** Where the pages of the console are, at its address. */
+export const consolePaths = { base: '/console', callback: '/callback' } as const;
+
 /**
  * Whether a name is one of what every tenant has without a declaration and gives a power: what comes from elsewhere
  * under such a name means something else. Identity scopes are none of these, as OpenID Connect names them.

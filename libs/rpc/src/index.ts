@@ -12,6 +12,7 @@
 import type { BuiltService } from './call.ts';
 import type { ConnectServeOptions, ConnectServer } from './hosts/connect/serve-connect.ts';
 import type { RpcServer, ServeOptions } from './hosts/grpc/serve-grpc.ts';
+import type { callingByToken as Calling } from './hosts/in-process/by-token.ts';
 
 export * from './caller.ts';
 export { clearField } from '@bufbuild/protobuf';
@@ -35,6 +36,7 @@ export { declaredAccess, type DeclaredAccess } from './access/declared-access.ts
 export { certifiedName } from './access/caller-of-certificate.ts';
 export { isUnanswered } from './errors/refusal.ts';
 export { needsOperator } from './errors/operator-action.ts';
+export type { ByToken } from './hosts/in-process/by-token.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
 export type { ConnectServer } from './hosts/connect/serve-connect.ts';
 export type { RpcServer } from './hosts/grpc/serve-grpc.ts';
@@ -57,4 +59,11 @@ export async function serveConnect(
   options: ConnectServeOptions,
 ): Promise<ConnectServer> {
   return (await import('./hosts/connect/serve-connect.ts')).serveConnect(built, options);
+}
+
+/** Calls by an access token in this process, as `hosts/in-process/by-token.ts` describes. */
+export async function callingByToken(
+  ...given: Parameters<typeof Calling>
+): Promise<ReturnType<typeof Calling>> {
+  return (await import('./hosts/in-process/by-token.ts')).callingByToken(...given);
 }

@@ -64,11 +64,13 @@ ${robot('globex-team-billing', everyScope, ['billing', 'billing/*'])}
 ${console('globex-console')}
   - id: initech
     name: Initech
-    users: [{ username: ivy, roles: [tessera.administrator] }]
+    users: [{ username: ivy, roles: [tessera.administrator] }, { username: ira }]
     applications:
 ${robot('initech-robot', everyScope)}
 ${console('initech-console')}
 `;
+
+type Pages = Parameters<typeof serveAdministration>[2]['pages'];
 
 export interface Answer {
   readonly status: number;
@@ -117,9 +119,11 @@ export async function administered() {
 
   const serve = async (
     built: Pick<BuiltService, 'name' | 'routes' | 'ready' | 'close'>,
+    pages?: Pages,
   ): Promise<ConnectServer> => {
     const server = await serveAdministration(built, config, {
       besides: [directoryService],
+      pages,
       log: silentLog(),
       drainMs: 100,
     });
@@ -174,7 +178,7 @@ export async function administered() {
     directory: directoryService,
     clock,
     url,
-    serve: async (built: BuiltService) => urlOf(await serve(built)),
+    serve: async (built: BuiltService, pages?: Pages) => urlOf(await serve(built, pages)),
 
     /** An access token of the client `<tenant>-robot`, which writes records of everybody, or of another one. */
     async tokenOfClient(

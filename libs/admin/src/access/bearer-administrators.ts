@@ -4,6 +4,7 @@ import {
   adminRoles,
   adminScopes,
   commandLineClientId,
+  consoleClientId,
   isGivenUserId,
   OAuthError,
 } from '@tessera/oauth';
@@ -92,14 +93,16 @@ function remedyOf({ clientId }: Application): string {
   return `The application ${clientId} must have it, and the token be asked for with it`;
 }
 
-/** The command line has every scope and asks for all of them, so only a role can be missing. */
+/** The command line and the console have every scope and ask for all of them, so only a role can be missing. */
 function remedyOfPerson(lacking: readonly string[], application: Application, { tenantId }: Tenant): string {
   const roles = [...adminRoles].flatMap(([role, has]) =>
     lacking.some((name) => has.has(name)) ? [role] : [],
   );
   const need = `needs a role that has it: ${roles.join(', ')}.`;
-  const isCommandLine = [commandLineClientId(), commandLineClientId(tenantId)].includes(application.clientId);
-  return isCommandLine ? `A person ${need}` : `${remedyOf(application)}; a person also ${need}`;
+  const isBuiltIn = [commandLineClientId, consoleClientId].some((clientIdOf) =>
+    [clientIdOf(), clientIdOf(tenantId)].includes(application.clientId),
+  );
+  return isBuiltIn ? `A person ${need}` : `${remedyOf(application)}; a person also ${need}`;
 }
 
 /** The application of a token and its tenant, if tokens of that time still count. */

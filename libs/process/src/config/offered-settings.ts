@@ -32,6 +32,8 @@ export {
 export {
   allowPrivateSetting,
   allowsPrivate,
+  consoleSecretSetting,
+  consoleUrlSetting,
   failuresPerAccountSetting,
   failuresPerAddressSetting,
   failuresWindowSetting,

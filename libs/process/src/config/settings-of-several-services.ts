@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { choice, choices, duration, integer } from './setting-types.ts';
+import { choice, choices, duration, integer, secret } from './setting-types.ts';
 
 /** Settings that several services read: one schema each, so that a process that hosts them all has the rules of all. */
 
@@ -16,6 +16,20 @@ export const issuerSetting = z
 
 /** The tenant whose administrators reach every tenant; absent: there is none. */
 export const operatorTenantSetting = z.string().optional();
+
+/** Where administrators reach the console, an origin; absent: there is none. Over plain http on this machine alone. */
+export const consoleUrlSetting = z
+  .string()
+  .refine(
+    (value) =>
+      URL.parse(value)?.origin === value &&
+      /^(?:https:|http:\/\/(?:127\.0\.0\.1|\[::1\])(?::|$))/.test(value),
+    { error: 'expected an origin such as https://console.example.com, or http://127.0.0.1' },
+  )
+  .optional();
+
+/** With which the console proves that it redeems the codes of its sign-ins. */
+export const consoleSecretSetting = secret(32).optional();
 
 /** `strict` closes what the contract leaves open. */
 export const profileSetting = choice(['contract', 'strict'], 'contract');

@@ -12,7 +12,7 @@ import {
 } from '@connectrpc/connect-node';
 import { within, withoutSchemas } from '@tessera/kit';
 import { methodName } from '@tessera/telemetry';
-import { fastify, type FastifyReply, type FastifyRequest } from 'fastify';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
@@ -48,6 +48,8 @@ export interface ConnectServeOptions {
   readonly places?: Partial<PlacesOptions>;
   /** Until the body of a call has arrived that is one message, in milliseconds; 30 s by default. */
   readonly bodyMs?: number;
+  /** Adds pages to the listener, in a scope of their own. */
+  readonly pages?: ((scope: FastifyInstance) => Promise<void>) | undefined;
   /** How long `drain` waits for calls to end before it cuts them, in milliseconds; 10 s by default. */
   readonly drainMs?: number;
 }
@@ -105,6 +107,7 @@ function createApp(
     maxMessageBytes = 4 * 1024 * 1024,
     bodyMs = 30_000,
     admitted,
+    pages,
   }: ConnectServeOptions & { admitted(peer: Peer): void },
 ) {
   const access = new Map<string, Access>();
@@ -147,13 +150,19 @@ function createApp(
   const described = routes.map(({ service }) => service).filter(({ methods }) => methods.length > 0);
   const toDescription = accessToDescription(routes);
   for (const path of addReflection(router, described)) access.set(path, toDescription);
-  const app = fastify({ forceCloseConnections: false, schemaController: withoutSchemas });
+  const app = fastify({
+    forceCloseConnections: false,
+    schemaController: withoutSchemas,
+    // Identifiers of records in the paths of pages.
+    routerOptions: { maxParamLength: 1024 },
+  });
   app.removeAllContentTypeParsers();
   // Connect reads the body.
   app.addContentTypeParser('*', (_request, _body, done) => done(null));
   app.setNotFoundHandler(async (_request, reply) =>
     reply.code(404).send({ code: 'unimplemented', message: 'there is no such method' }),
   );
+  if (pages !== undefined) void app.register(pages);
   const prover = credentials.kind === 'token' ? credentials.prover : undefined;
   if (prover !== undefined)
     app.post(proofPath, async ({ headers, raw }, reply) => {

@@ -6,7 +6,7 @@ import { actorKey } from '../../actor.ts';
 import { accessTo, checkCaller } from '../../access/check-caller.ts';
 import { deadlineOf, headersOf, isBounded, requestIdOf, watchEnd } from '../../call-options.ts';
 import type { BuiltService, CallerName, Route } from '../../call.ts';
-import { streamingInvocation, unaryInvocation } from '../invocation.ts';
+import { streamingInvocation, unaryInvocation, type UnaryInvocation } from '../invocation.ts';
 import { refuseFor, seenByCaller } from '../../errors/refusal.ts';
 import { ServedCall } from '../../served-call.ts';
 import { typedClient, type StreamingCall, type UnaryCall } from '../../typed-client.ts';
@@ -66,9 +66,16 @@ function entrance(route: Route, method: DescMethod, caller: CallerName, log: Log
   };
 }
 
-function localUnary(route: Route, method: DescMethod, { refuse, arrive, asSeen }: Entrance): UnaryCall {
-  const invoke = unaryInvocation(route, method, refuse);
-  const { input } = method;
+function localUnary(route: Route, method: DescMethod, entrance: Entrance): UnaryCall {
+  return servedUnary(method, unaryInvocation(route, method, entrance.refuse), entrance);
+}
+
+/** A unary call of this process to a handler in it. */
+export function servedUnary(
+  { input }: DescMethod,
+  invoke: UnaryInvocation,
+  { arrive, asSeen }: Pick<Entrance, 'arrive' | 'asSeen'>,
+): UnaryCall {
   return async (init, options = {}) => {
     const mayEndEarly = isBounded(options);
     const call = arrive(options, mayEndEarly);

@@ -98,3 +98,70 @@ describe('the command line as an application', () => {
     );
   });
 });
+
+describe('the console as an application', () => {
+  const secret = 'the secret of the console in this test';
+  const settings = {
+    TESSERA_OPERATOR_TENANT: 'operators',
+    TESSERA_CONSOLE_URL: 'https://console.example',
+    TESSERA_CONSOLE_SECRET: secret,
+  };
+
+  it.each([
+    ['tessera.console', 'operators'],
+    ['tessera.console.acme', 'acme'],
+  ])(
+    '%s exists without a record where it is switched on, for the administrators of %s',
+    async (clientId, tenantId) => {
+      const { as } = await started({ ...settings, TESSERA_CONSOLE_LOGIN: 'second-factor' });
+      const { application, tenant } = await as('token').getApplication({ clientId }, call());
+      expect(application).toMatchObject({
+        clientId,
+        tenantId,
+        grantTypes: ['authorization_code'],
+        redirectUris: ['https://console.example/console/callback'],
+        allowedRoles: ['tessera.administrator', 'tessera.auditor', 'tessera.helpdesk'],
+        authenticationPolicy: 'second-factor',
+        lifetimes: { accessToken: 300 },
+        pkceOptional: false,
+      });
+      expect(tenant).toMatchObject({ tenantId });
+    },
+  );
+
+  it('has the one secret of the setting', async () => {
+    const { as } = await started(settings);
+    const verified = async (clientSecret: string) =>
+      (await as('token').verifyApplicationSecret({ clientId: 'tessera.console.acme', clientSecret }, call()))
+        .verified;
+    expect(await verified(secret)).toBe(true);
+    for (const wrong of ['', `${secret} `, secret.slice(1)]) expect(await verified(wrong)).toBe(false);
+  });
+
+  it('does not exist where it is not switched on', async () => {
+    const { as } = await started({ TESSERA_OPERATOR_TENANT: 'operators' });
+    const clientId = 'tessera.console';
+    await expect(as('token').getApplication({ clientId }, call())).rejects.toMatchObject({
+      code: Code.NotFound,
+    });
+    const asked = { clientId, clientSecret: secret };
+    expect((await as('token').verifyApplicationSecret(asked, call())).verified).toBe(false);
+  });
+
+  it('comes back to any port of this machine where npm start takes a free one (RFC 8252 section 7.3)', async () => {
+    const { as } = await started({ ...settings, TESSERA_CONSOLE_URL: 'http://127.0.0.1' });
+    const { application } = await as('token').getApplication({ clientId: 'tessera.console' }, call());
+    expect(application).toMatchObject({
+      redirectUris: ['http://127.0.0.1/console/callback'],
+      anyLoopbackPort: true,
+    });
+  });
+
+  it.each([
+    [{ TESSERA_CONSOLE_URL: 'http://console.example' }, 'TESSERA_CONSOLE_URL'],
+    [{ TESSERA_CONSOLE_URL: 'https://console.example/console' }, 'TESSERA_CONSOLE_URL'],
+    [{ TESSERA_CONSOLE_SECRET: '' }, 'TESSERA_CONSOLE_SECRET'],
+  ])('refuses to start with %j', (changed, named) => {
+    expect(() => startRecords(database, { settings: { ...settings, ...changed } })).toThrow(named);
+  });
+});

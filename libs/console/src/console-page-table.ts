@@ -1,0 +1,117 @@
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { GrantsService } from '@tessera/proto-gen/admin-grants';
+import { SessionsService } from '@tessera/proto-gen/admin-sessions';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UsersService } from '@tessera/proto-gen/admin-users';
+import { applicationPage } from './pages/application-page.ts';
+import { applicationsPage } from './pages/applications-page.ts';
+import { homePage } from './pages/home-page.ts';
+import { lockDownPage } from './pages/lock-down-page.ts';
+import { newSecretPage } from './pages/new-secret-page.ts';
+import { organizationsPage } from './pages/organizations-page.ts';
+import { passwordLinkPage } from './pages/password-link-page.ts';
+import { peoplePage } from './pages/people-page.ts';
+import { personPage } from './pages/person-page.ts';
+import { resetFactorsPage } from './pages/reset-factors-page.ts';
+import { callbackPage, signedOutPage, signInPage, signOutPage, startPage } from './pages/signing-in.ts';
+import { unlockPage } from './pages/unlock-page.ts';
+import type { ConsolePageRow } from './console-visit.ts';
+
+const own = { formTarget: 'own' } as const;
+const anyone = { ...own, who: 'anyone' } as const;
+const users = UsersService.method;
+const applications = ApplicationsService.method;
+
+const organization = '/o/:tenant';
+const person = `${organization}/people/:person`;
+const application = `${organization}/applications/:application`;
+
+/** The pages of the console. */
+export const pageTable: readonly ConsolePageRow[] = [
+  // The form leads to the issuer of the organization.
+  {
+    path: '/sign-in',
+    who: 'anyone',
+    title: 'Sign in to the console',
+    formTarget: 'client',
+    page: signInPage,
+  },
+  { ...anyone, path: '/start', title: 'Sign in to the console', page: startPage },
+  { ...anyone, path: '/callback', title: 'Sign in to the console', page: callbackPage },
+  { ...anyone, path: '/sign-out', title: 'Sign out of the console?', page: signOutPage },
+  { ...anyone, path: '/signed-out', title: 'You are signed out of the console', page: signedOutPage },
+  {
+    ...own,
+    path: '/',
+    title: 'Organizations',
+    who: { sees: [TenantsService.method.list] },
+    page: organizationsPage,
+  },
+  { ...own, path: organization, title: 'Overview', who: { sees: [users.list] }, page: homePage },
+  { ...own, path: `${organization}/people`, title: 'People', who: { sees: [users.list] }, page: peoplePage },
+  {
+    ...own,
+    path: person,
+    title: 'Person',
+    who: {
+      sees: [
+        users.get,
+        users.getCredentials,
+        SessionsService.method.list,
+        GrantsService.method.list,
+        AuditService.method.search,
+      ],
+    },
+    page: personPage,
+  },
+  {
+    ...own,
+    path: `${person}/unlock`,
+    title: 'Unlock this person?',
+    who: { sees: [users.get], does: [users.unlock] },
+    page: unlockPage,
+  },
+  {
+    ...own,
+    path: `${person}/link`,
+    title: 'Give this person a new password?',
+    who: { sees: [users.get, users.getCredentials], does: [users.createPasswordLink] },
+    page: passwordLinkPage,
+  },
+  {
+    ...own,
+    path: `${person}/reset`,
+    title: 'Remove the second factors of this person?',
+    who: { sees: [users.get, users.resetSecondFactors], does: [users.resetSecondFactors] },
+    page: resetFactorsPage,
+  },
+  {
+    ...own,
+    path: `${person}/lockdown`,
+    title: 'Lock this account down?',
+    who: { sees: [users.get, users.lockDown], does: [users.lockDown] },
+    page: lockDownPage,
+  },
+  {
+    ...own,
+    path: `${organization}/applications`,
+    title: 'Applications',
+    who: { sees: [applications.list] },
+    page: applicationsPage,
+  },
+  {
+    ...own,
+    path: application,
+    title: 'Application',
+    who: { sees: [applications.get, applications.listSecrets] },
+    page: applicationPage,
+  },
+  {
+    ...own,
+    path: `${application}/secret`,
+    title: 'Make a new secret?',
+    who: { sees: [applications.get], does: [applications.createSecret] },
+    page: newSecretPage,
+  },
+];

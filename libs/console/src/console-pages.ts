@@ -1,0 +1,190 @@
+import fastifyAccepts from '@fastify/accepts';
+import fastifyCookie from '@fastify/cookie';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { systemClock, systemRandom, ulid } from '@tessera/kit';
+import { loadLanguages } from '@tessera/languages';
+import { consolePaths, OAuthError } from '@tessera/oauth';
+import {
+  bodyLimit,
+  loadTemplates,
+  methodsOfPages,
+  sendHtmlOf,
+  withParameters,
+  type Page,
+  type PageMethod,
+} from '@tessera/pages';
+import { rootCall, type ByToken } from '@tessera/rpc';
+import type { Logger } from '@tessera/telemetry';
+import { fileURLToPath } from 'node:url';
+import { navigationOf } from './navigation.ts';
+import { pageTable } from './console-page-table.ts';
+import { isSignedOut, troubleOf } from './shown-refusals.ts';
+import { createSessions, type Sessions } from './console-sessions.ts';
+import { createSignIn, type SignInDeps } from './console-sign-in.ts';
+import { goTo, here, param, type Visit, type Who } from './console-visit.ts';
+
+export interface ConsoleDeps extends Pick<SignInDeps, 'directory' | 'secret' | 'issuer' | 'operatorTenant'> {
+  /** Its address; one without a port is of this machine, at the port of the listener. */
+  readonly url: string;
+  readonly byToken: ByToken;
+  readonly messagesDirectory: string | undefined;
+  readonly log: Logger;
+}
+
+const views = fileURLToPath(new URL('../views/', import.meta.url));
+const callTimeoutMs = 10_000;
+const cookieName = 'tessera_console';
+const cookiePattern = /^tw_[\w-]{43}$/;
+
+/** Adds the pages of the console to a listener. */
+export function consolePages(
+  deps: ConsoleDeps,
+  sessions: Sessions = createSessions(systemClock, systemRandom),
+): (scope: FastifyInstance) => Promise<void> {
+  const signIn = createSignIn({ ...deps, clock: systemClock });
+  const kit = { templates: loadTemplates(views), languages: loadLanguages(deps.messagesDirectory) };
+  const visiting = visitsOf({ ...deps, sessions, signIn, kit });
+  return async (scope) => {
+    await scope.register(
+      async (app) => {
+        await app.register(fastifyCookie, { hook: false });
+        await app.register(fastifyAccepts);
+        app.addContentTypeParser(
+          'application/x-www-form-urlencoded',
+          { parseAs: 'buffer', bodyLimit },
+          (_request, body, done) => done(null, body),
+        );
+        app.addHook('onRequest', async (request, reply) => {
+          void reply.header('x-content-type-options', 'nosniff');
+          // A name that leads to this machine is no name of the console.
+          if (request.headers.host !== new URL(originOf(deps.url, request)).host)
+            throw new OAuthError('invalid_request', 'The console is not at this address.');
+        });
+        for (const { path, contentType, body } of kit.templates.assets)
+          app.get(path, async (_request, reply) =>
+            reply.header('cache-control', 'public, max-age=31536000, immutable').type(contentType).send(body),
+          );
+        app.setErrorHandler((thrown, request, reply) =>
+          answerError(thrown, visiting(app, request, reply), deps.log),
+        );
+        app.setNotFoundHandler((request, reply) =>
+          answerError(new OAuthError('not_found', 'Not found.'), visiting(app, request, reply), deps.log),
+        );
+        for (const method of methodsOfPages(pageTable, admit)) addPage(app, method, visiting);
+      },
+      { prefix: consolePaths.base },
+    );
+  };
+}
+
+type Visiting = (
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  row?: Visit['row'],
+) => Visit;
+
+function addPage(
+  app: FastifyInstance,
+  { method, path, row, handle }: PageMethod<Visit, Who>,
+  visiting: Visiting,
+): void {
+  app.route({ method, url: path, handler: (request, reply) => handle(visiting(app, request, reply, row)) });
+}
+
+const errorRow = {
+  path: '',
+  who: 'anyone',
+  title: 'This request cannot be completed',
+  formTarget: 'own',
+} as const;
+
+function visitsOf({
+  url,
+  byToken,
+  sessions,
+  signIn,
+  kit,
+}: ConsoleDeps & Pick<Visit, 'sessions' | 'signIn'> & { kit: Parameters<typeof sendHtmlOf>[1] }): Visiting {
+  return (app, request, reply, row = errorRow) => {
+    const origin = originOf(url, request);
+    const isSecure = origin.startsWith('https:');
+    const wireName = isSecure ? `__Host-${cookieName}` : cookieName;
+    const cookie = readCookie(app, request, wireName);
+    const requestId = ulid(systemClock, systemRandom);
+    const live = () => sessions.live(cookie);
+    const visit: Visit = {
+      request,
+      reply,
+      row,
+      cookie,
+      origin,
+      sessions,
+      signIn,
+      session() {
+        const session = live();
+        if (session === undefined) throw new OAuthError('invalid_token', 'The session is over.');
+        return session;
+      },
+      api: (service) => byToken(visit.session().accessToken, request.ip)(service),
+      call: () => rootCall(requestId, callTimeoutMs),
+      setCookie(value) {
+        void reply.setCookie(wireName, value, {
+          path: '/',
+          httpOnly: true,
+          sameSite: 'lax',
+          secure: isSecure,
+          ...(value === '' && { maxAge: 0 }),
+        });
+      },
+      send(page) {
+        const whole: Page = { script: true, ...row, ...page };
+        const frame = { base: consolePaths.base, navigation: navigationOf(visit, live()) };
+        return sendHtmlOf(reply, kit, { ...whole, data: { requestId, ...page.data } }, frame);
+      },
+    };
+    return visit;
+  };
+}
+
+function readCookie(app: FastifyInstance, request: FastifyRequest, name: string): string {
+  const value = app.parseCookie(request.headers.cookie ?? '')[name] ?? '';
+  return cookiePattern.test(value) ? value : '';
+}
+
+/** The address of the console: on this machine with the port of the listener, which is a free one. */
+function originOf(url: string, { raw: { socket } }: FastifyRequest): string {
+  const { protocol, port } = new URL(url);
+  return protocol === 'http:' && port === '' ? `${url}:${socket.localPort ?? ''}` : url;
+}
+
+/** Sends those who are not signed in to sign in; whoever was comes back without being asked. */
+async function admit(visit: Visit, who: Who): Promise<FastifyReply | undefined> {
+  const { sessions, cookie } = visit;
+  return who === 'anyone' || sessions.live(cookie) !== undefined ? undefined : signInAgain(visit);
+}
+
+function signInAgain(visit: Visit): FastifyReply {
+  const { sessions, cookie, request } = visit;
+  const known = sessions.tenantOf(cookie);
+  const query = request.method === 'GET' ? (request.raw.url ?? '').split('?')[1] : undefined;
+  const next = here(visit) + (query === undefined ? '' : `?${query}`);
+  return known === undefined
+    ? goTo(visit, withParameters('/sign-in', { organization: param(visit, 'tenant'), next }))
+    : goTo(visit, withParameters('/start', { organization: known, next }));
+}
+
+function answerError(thrown: unknown, visit: Visit, log: Logger): FastifyReply {
+  const { reply, sessions, cookie } = visit;
+  if (isSignedOut(thrown) && sessions.live(cookie) !== undefined) {
+    // The token no longer counts, whatever its time: they sign in once more, or are told why they cannot.
+    sessions.end(cookie);
+    visit.setCookie('');
+    return goTo(visit, '/signed-out');
+  }
+  if (isSignedOut(thrown)) return signInAgain(visit);
+  const { status, title, message, isDefect } = troubleOf(thrown);
+  if (isDefect) log.error({ err: thrown }, 'unhandled error in a page of the console');
+  void reply.code(status);
+  return visit.send({ template: 'refused', title, message });
+}

@@ -1,0 +1,26 @@
+import type { NavigationItem } from '@tessera/pages';
+import type { ConsoleSession } from './console-sessions.ts';
+import { here, param, pathOf, type Visit } from './console-visit.ts';
+
+/** The pages beside the one of a visit: those of the organization that it is about. */
+export function navigationOf(
+  visit: Visit,
+  session: ConsoleSession | undefined,
+): readonly NavigationItem[] | undefined {
+  if (session === undefined) return undefined;
+  const tenantId = param(visit, 'tenant') || session.tenantId;
+  const items: readonly (readonly [string, string])[] = [
+    ...(session.everyTenant ? ([['/', 'Organizations']] as const) : []),
+    [pathOf(tenantId), 'Overview'],
+    [pathOf(tenantId, 'people'), 'People'],
+    [pathOf(tenantId, 'applications'), 'Applications'],
+    ['/sign-out', 'Sign out'],
+  ];
+  const path = here(visit) || '/';
+  const isAt = (root: string) => path === root || path.startsWith(`${root}/`);
+  const nearest = items
+    .map(([root]) => root)
+    .filter(isAt)
+    .toSorted((one, other) => other.length - one.length)[0];
+  return items.map(([root, label]) => ({ path: root, label, isHere: root === nearest }));
+}

@@ -1,0 +1,157 @@
+import { browserName } from '@tessera/languages';
+import { AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
+import { GrantsService, type Grant } from '@tessera/proto-gen/admin-grants';
+import { SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
+import { UsersService, type User, type UserCredentials } from '@tessera/proto-gen/admin-users';
+import type { Cell, List } from '@tessera/pages';
+import { shortList, timeCell, timeOrNone } from '../cells.ts';
+import { nameOf, statusOf } from '../shown-person.ts';
+import { param, pathOf, type ConsolePage } from '../console-visit.ts';
+
+const shownAtOnce = 20;
+
+/** One person: status and why, ways in, sessions, applications, activity. */
+export const personPage: ConsolePage = {
+  load: async (visit) => {
+    const tenantId = param(visit, 'tenant');
+    const userId = param(visit, 'person');
+    const whose = { tenantId, userId };
+    const { api, call } = visit;
+    const [user, credentials, { sessions }, { grants }, { events }] = await Promise.all([
+      api(UsersService).get(whose, call()),
+      api(UsersService).getCredentials(whose, call()),
+      api(SessionsService).list({ ...whose, pageSize: shownAtOnce }, call()),
+      api(GrantsService).list({ ...whose, pageSize: shownAtOnce }, call()),
+      api(AuditService).search({ tenantId, about: userId, pageSize: shownAtOnce }, call()),
+    ]);
+    return visit.send({
+      template: 'person',
+      data: {
+        path: pathOf(tenantId, 'people', userId),
+        name: nameOf(user),
+        facts: factsOf(user, credentials),
+        isLocked: user.lockExpireTime !== undefined,
+        hasPassword: credentials.waysIn.includes('password'),
+        hasFactors: credentials.hasTotp || credentials.passkeys.length > 0,
+        ways: waysOf(credentials),
+        sessions: sessionsOf(sessions),
+        applications: applicationsOf(grants, tenantId),
+        activity: activityOf(events),
+      },
+    });
+  },
+};
+
+type Fact = readonly [label: string, cell: Cell];
+
+function factsOf(user: User, { waysIn }: UserCredentials): readonly Fact[] {
+  const facts: readonly (Fact | undefined)[] = [
+    ['Status', { sentence: statusOf(user) }],
+    user.lockExpireTime && ['Too many wrong passwords: locked until', timeCell(user.lockExpireTime)],
+    waysIn.length === 0
+      ? (['Sign-in', { sentence: 'Nothing lets this person in. Send them a link.' }] as const)
+      : undefined,
+    ['User name', { text: user.username }],
+    ['E-mail address', { text: user.email }],
+    ['Phone number', { text: user.phoneNumber }],
+    ['Roles', { text: user.roles.join(', ') }],
+    ['Last sign-in', user.lastSignInTime ? timeCell(user.lastSignInTime) : { sentence: 'None known' }],
+    user.createTime && ['Added', timeCell(user.createTime)],
+    ['Owner', { text: user.owner }],
+    ['Identifier', { text: user.userId }],
+  ];
+  return facts.filter(
+    (fact): fact is Fact => fact !== undefined && !('text' in fact[1] && fact[1].text === ''),
+  );
+}
+
+const wayNames: Readonly<Record<string, string>> = {
+  password: 'Password',
+  passkey: 'Passkey',
+  provider: 'Sign-in of another organization',
+  mail_code: 'Code by e-mail',
+};
+
+function waysOf(credentials: UserCredentials): readonly (readonly Cell[])[] {
+  const { waysIn, passkeys, hasTotp, recoveryCodes, providers, links } = credentials;
+  const listed = waysIn.filter((way) => way !== 'passkey' && way !== 'provider');
+  return [
+    ...listed.map((way) => [{ sentence: wayNames[way] ?? way }]),
+    ...passkeys.map(({ name, lastUseTime }) => [
+      { sentence: 'Passkey' },
+      { text: name },
+      ...(lastUseTime === undefined ? [] : [timeCell(lastUseTime)]),
+    ]),
+    ...providers.map(({ name, linkTime }) => [
+      { sentence: 'Sign-in of another organization' },
+      { text: name },
+      ...(linkTime === undefined ? [] : [timeCell(linkTime)]),
+    ]),
+    ...(hasTotp ? [[{ sentence: 'Authenticator app' }]] : []),
+    ...(recoveryCodes > 0
+      ? [
+          [
+            {
+              sentence: '{count, plural, one {# recovery code} other {# recovery codes}}',
+              values: { count: recoveryCodes },
+            },
+          ],
+        ]
+      : []),
+    ...links.map(({ purpose, expireTime }) => [
+      { sentence: purpose === 'invitation' ? 'Open invitation' : 'Open link for a new password' },
+      ...(expireTime === undefined ? [] : [timeCell(expireTime)]),
+    ]),
+  ];
+}
+
+function sessionsOf(sessions: readonly Session[]): List {
+  return shortList(
+    'Sessions',
+    ['Browser', 'Address', 'Signed in', 'Last used'],
+    sessions.map(({ userAgent, ipAddress, createTime, lastUseTime }) => [
+      browserCell(userAgent),
+      { text: ipAddress },
+      timeOrNone(createTime),
+      timeOrNone(lastUseTime),
+    ]),
+    'This person is signed in nowhere.',
+  );
+}
+
+function applicationsOf(grants: readonly Grant[], tenantId: string): List {
+  return shortList(
+    'Applications that keep access',
+    ['Application', 'May', 'Last used'],
+    grants.map(({ clientId, scopes, lastUseTime }) => [
+      { text: clientId, href: pathOf(tenantId, 'applications', clientId) },
+      { text: scopes.join(' ') },
+      timeOrNone(lastUseTime),
+    ]),
+    'No application keeps access to this account.',
+  );
+}
+
+function activityOf(events: readonly AuditEvent[]): List {
+  return shortList(
+    'Activity',
+    ['When', 'What', 'Outcome', 'Application', 'Address'],
+    events.map(({ time, event, outcome, reason, clientId, ipAddress }) => [
+      timeOrNone(time),
+      { text: event },
+      outcome === 'success' ? { sentence: 'Done' } : { sentence: 'Refused: {reason}', values: { reason } },
+      { text: clientId },
+      { text: ipAddress },
+    ]),
+    'Nothing is recorded about this person.',
+  );
+}
+
+function browserCell(userAgent: string): Cell {
+  const found = browserName(userAgent);
+  if (found === undefined) return userAgent === '' ? { sentence: 'Unknown browser' } : { text: userAgent };
+  const { browser, system } = found;
+  return system === undefined
+    ? { text: browser }
+    : { sentence: '{browser} on {system}', values: { browser, system } };
+}

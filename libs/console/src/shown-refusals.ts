@@ -1,0 +1,69 @@
+import type { FastifyReply } from 'fastify';
+import { OAuthError } from '@tessera/oauth';
+import { Code, ConnectError } from '@tessera/rpc';
+
+/** What went wrong, as a page says it: in the words of the administration API. */
+interface Trouble {
+  readonly status: number;
+  readonly title: string;
+  readonly message: string;
+  /** Nobody has foreseen it. */
+  readonly isDefect?: boolean;
+}
+
+const titles = {
+  400: 'This request cannot be completed',
+  403: 'You may not do this',
+  404: 'Page not found',
+  409: 'This cannot be done now',
+  503: 'Temporarily unavailable',
+} as const;
+
+const statuses: ReadonlyMap<Code, keyof typeof titles> = new Map([
+  [Code.InvalidArgument, 400],
+  [Code.OutOfRange, 400],
+  [Code.PermissionDenied, 403],
+  [Code.NotFound, 404],
+  [Code.AlreadyExists, 409],
+  [Code.FailedPrecondition, 409],
+  [Code.Aborted, 409],
+  [Code.ResourceExhausted, 503],
+  [Code.Unavailable, 503],
+  [Code.DeadlineExceeded, 503],
+]);
+
+/** Whether the access token of a session no longer counts. */
+export function isSignedOut(thrown: unknown): boolean {
+  return thrown instanceof OAuthError
+    ? thrown.code === 'invalid_token'
+    : thrown instanceof ConnectError && thrown.code === Code.Unauthenticated;
+}
+
+/** What a page says of an error. */
+export function troubleOf(thrown: unknown): Trouble {
+  if (thrown instanceof OAuthError) {
+    const { status, message } = thrown;
+    return { status, message, title: titles[status as keyof typeof titles] ?? titles[400] };
+  }
+  const status = thrown instanceof ConnectError ? statuses.get(thrown.code) : undefined;
+  if (status !== undefined)
+    return { status, title: titles[status], message: (thrown as ConnectError).rawMessage };
+  const asked = thrown instanceof Error && 'statusCode' in thrown ? thrown.statusCode : undefined;
+  if (typeof asked === 'number' && asked >= 400 && asked < 500)
+    return { status: asked, title: titles[400], message: 'The request could not be read.' };
+  return { status: 500, title: 'Something went wrong', message: 'Internal server error.', isDefect: true };
+}
+
+/** A refusal in one sentence; throws what is none. */
+export function saidOf(thrown: unknown): string {
+  const { status, message } = troubleOf(thrown);
+  if (isSignedOut(thrown) || ![400, 403, 409].includes(status)) throw thrown;
+  return message;
+}
+
+/** What the form of a page shows of a refusal, whose status the page gets. */
+export function problemOf(thrown: unknown, { reply }: { readonly reply: FastifyReply }): string {
+  const said = saidOf(thrown);
+  void reply.code(troubleOf(thrown).status);
+  return said;
+}
