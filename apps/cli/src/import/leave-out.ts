@@ -51,10 +51,12 @@ const divisible = new Set([
   'logoutRedirectUriPrefixes',
   'logoutRedirectUris',
   'passkeys',
+  'publicKeys',
   'redirectUriPrefixes',
   'redirectUris',
   'roles',
   'scopes',
+  'trusts',
 ]);
 /** What has no meaning without another key. */
 const companions: Readonly<Record<string, string>> = {

@@ -42,7 +42,7 @@ const byField: Readonly<Record<string, string>> = {
   assignableBy: 'who may give its scopes to applications: tenant, owner, or owners by name',
 
   type: 'public or confidential',
-  grantTypes: 'authorization_code, refresh_token, client_credentials, device_code, ciba',
+  grantTypes: 'authorization_code, refresh_token, client_credentials, device_code, ciba, jwt_bearer',
   redirectUris: 'where people return after the sign-in',
   redirectUriPrefixes: 'beginnings of redirect URIs, at a tenant with the paths of Keycloak',
   logoutRedirectUriPrefixes: 'beginnings of redirect URIs after a logout, at such a tenant',
@@ -61,6 +61,8 @@ const byField: Readonly<Record<string, string>> = {
   backchannelLogoutSessionRequired: 'whether that address needs sid',
   idTokenClaims: 'scopes whose claims are in the ID token too: profile, email, phone, address',
   thirdParty: 'whether it asks people for their consent',
+  jwksUri: 'https address of the public keys that it signs its assertions with',
+  idTokenSigningAlgorithm: 'alg of its ID tokens and logout tokens: RS256 or ES256',
   owners: 'owners whose records its own access tokens may write; default: api',
 
   username: 'the name to sign in with',

@@ -5,6 +5,7 @@ import type { PutIdentity } from '../factors/put-identities.postgres.ts';
 import type { PutPasskey } from '../factors/put-passkeys.postgres.ts';
 import { listedKinds, recordKinds, type ListedKind } from '../fields/record-kinds.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
+import { usesOf } from '../applications/declared-use.ts';
 import { judgedPeople, vouchOtherwise, type JudgedPerson } from '../providers/judge-emails.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
 import type { RecordOf } from '../record-of.ts';
@@ -170,7 +171,10 @@ export function changesOf(plan: TenantPlan): Change[] {
     ...(people.has(record) && { endsAll: true }),
   });
   const isConfiguredAsBefore =
-    isEmpty(changes.resources) && isEmpty(changes.roles) && isEmpty(changes.providers);
+    isEmpty(changes.resources) &&
+    isEmpty(changes.roles) &&
+    isEmpty(changes.providers) &&
+    announcesAsBefore(changes.applications);
   if (changes.tenant === 'unchanged' && isConfiguredAsBefore)
     return [...touched(changes.applications).map(application), ...touched(changes.users).map(user)];
   const endsTenant = ends.tenant && current?.tenant.status === 'active';
@@ -190,6 +194,12 @@ function stopped<T extends { readonly status: string }>(
     updated.filter(({ before }) => before.status !== 'active').map(({ after }) => after),
   );
   return new Set(ends.filter((record) => !resting.has(record)));
+}
+
+/** Whether the metadata of the issuer may say something else: those who read them look again. */
+function announcesAsBefore({ created, updated, deleted }: Difference<ApplicationRecord>): boolean {
+  const nothing = [...created, ...deleted].every((record) => usesOf(record).length === 0);
+  return nothing && updated.every(({ before, after }) => isDeepStrictEqual(usesOf(before), usesOf(after)));
 }
 
 /** The records that a change creates, updates or deletes. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { readClientAuthentication } from './client-authentication.ts';
+import { readClientAuthentication, type clientParameters } from './client-authentication.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
 function read(
   authorization: string | undefined,
-  body: Partial<Record<'clientId' | 'clientSecret', string>> = {},
+  body: Partial<Record<(typeof clientParameters)[number], string>> = {},
 ) {
   return readClientAuthentication({ authorization, parameter: (name) => body[name] });
 }
