@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { migrations } from '../index.ts';
 import { startFakeIssuer, type FakeIssuer, type Said } from '../testing/fake-issuer.ts';
 import { call, startRecords } from '../testing/start-records.ts';
+import { createAssertionRecords } from './assertion-records.postgres.ts';
 
 const us = 'https://id.example';
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -390,5 +391,17 @@ describe('an assertion that an application signs itself (RFC 7523 §2.2, private
     await set('active');
     expect((await verify(once)).refusal).toBe('');
     expect((await verify(once)).refusal).toBe('assertion_replayed');
+  });
+
+  it('is remembered until it has expired by any clock that is right', async () => {
+    const records = createAssertionRecords(await testDatabase(migrations));
+    const now = Math.floor(Date.now() / 1000);
+    expect(await records.use('one', 'jti', now - 120)).toBe(true);
+    expect(await records.use('one', 'later', now + 10)).toBe(true);
+    expect(await records.use('one', 'jti', now - 120)).toBe(false);
+    expect(await records.use('two', 'jti', now + 10)).toBe(true);
+    expect(await records.purge(10)).toBe(1);
+    expect(await records.use('one', 'jti', now + 10)).toBe(true);
+    expect(await records.use('one', 'later', now + 10)).toBe(false);
   });
 });
