@@ -1,4 +1,5 @@
 import {
+  ClientRefusal,
   refusedClient,
   type ApplicationRecord,
   type DirectoryClient,
@@ -120,6 +121,9 @@ export function createClientAdmission(deps: {
         return await work(client);
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
+        // Who sends an assertion alone is known by what it proves.
+        const { clientId = '' } = error.cause instanceof ClientRefusal ? error.cause : starter;
+        if (starter.clientId === '') starter = { ...starter, clientId };
         if (isRefusal(error)) audit.startRefused(trail, starter, error);
         const phase = starter.tenantId === undefined ? 'client' : 'parameters';
         throw refusedClient(error, directory, { clientId: starter.clientId, phase, reason: undefined });
