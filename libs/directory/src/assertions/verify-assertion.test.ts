@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import { assertionTypes } from '@tessera/oauth';
 import type { Database } from '@tessera/stores';
-import { counting, fakeClock, testDatabase } from '@tessera/test-kit';
+import { counting, fakeClock, testDatabase, type FakeClock } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { migrations } from '../index.ts';
 import { startFakeIssuer, type FakeIssuer, type Said } from '../testing/fake-issuer.ts';
@@ -266,7 +266,7 @@ describe('keys from where the operator says', () => {
 });
 
 describe('a JWT-SVID (draft-ietf-oauth-spiffe-client-auth, JWT-SVID §3)', () => {
-  async function spiffeWorld(published: FakeIssuer['published']) {
+  async function spiffeWorld(published: FakeIssuer['published'], clock?: FakeClock) {
     const domain = `spiffe://d${(subjects += 1)}.example`;
     const bundle = await startFakeIssuer('ES256');
     bundle.published = published;
@@ -275,7 +275,10 @@ describe('a JWT-SVID (draft-ietf-oauth-spiffe-client-auth, JWT-SVID §3)', () =>
       TESSERA_ALLOW_PRIVATE: '',
     };
     const subject = `${domain}/ns/shop/sa/orders`;
-    const made = await world((id) => [{ clientId: id, trusts: [{ issuer: domain, subject }] }], { settings });
+    const made = await world((id) => [{ clientId: id, trusts: [{ issuer: domain, subject }] }], {
+      settings,
+      ...(clock && { clock }),
+    });
     const verify = async (said: Said & { claims: object }, more: object = {}) => {
       const usual = { iss: undefined, sub: subject, aud: [us], iat: undefined };
       const token = await bundle.token({ ...said, claims: { ...usual, ...said.claims } });
@@ -292,6 +295,29 @@ describe('a JWT-SVID (draft-ietf-oauth-spiffe-client-auth, JWT-SVID §3)', () =>
     expect(await verify({ claims: {} })).toBe('');
     expect(await verify({ claims: {} }, { assertionType: grant })).toBe('');
     expect(await verify({ claims: { iss: 'https://spire.example' } })).toBe('');
+  });
+
+  it('is verified with the last good bundle through an outage, until its age limit, and with new keys as its hint says', async () => {
+    const clock = fakeClock(Date.now());
+    const hinted: FakeIssuer['published'] = (document) => ({
+      ...asJwtSvid(document),
+      spiffe_refresh_hint: 60,
+    });
+    const { bundle, verify } = await spiffeWorld(hinted, clock);
+    const month = { claims: { exp: Math.floor(Date.now() / 1000) + 30 * 86_400 } };
+    expect(await verify(month)).toBe('');
+    bundle.published = () => ({});
+    clock.advance(23 * 3_600_000);
+    expect(await verify(month)).toBe('');
+    await expect.poll(() => bundle.asked.length).toBe(2);
+    clock.advance(2 * 3_600_000);
+    await expect(verify(month)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    bundle.published = hinted;
+    clock.advance(6_000);
+    expect(await verify(month)).toBe('');
+    clock.advance(61_000);
+    expect(await verify(month)).toBe('');
+    await expect.poll(() => bundle.asked.length).toBe(5);
   });
 
   it('is refused without kid, for others besides us, of another trust domain, and of another type', async () => {
