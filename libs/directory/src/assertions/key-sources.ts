@@ -11,7 +11,7 @@ const minuteMs = 60_000;
 const usual = { refreshMs: 10 * minuteMs, keptMs: 60 * minuteMs };
 /** A file costs nobody anything, and is replaced at once. */
 const ofFiles = { refreshMs: 10_000, keptMs: 60 * minuteMs };
-/** So long a bundle is used that cannot be had again; and bounds of its hint (SPIFFE Trust Domain and Bundle §4.1.4). */
+/** So long a bundle is used that cannot be had again; bounds of its hint (SPIFFE Trust Domain and Bundle §4.1.4). */
 const bundleKeptMs = 24 * 60 * minuteMs;
 const bundleRefresh = { least: 10_000, usual: 5 * minuteMs, most: 60 * minuteMs };
 const mostKeys = 100;

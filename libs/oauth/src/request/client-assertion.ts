@@ -133,7 +133,7 @@ export function assertionEnd({ claims }: Pick<ReadAssertion, 'claims'>, maxAge: 
 
 const spiffeId = /^spiffe:\/\/([a-z0-9._-]{1,255})(\/[A-Za-z0-9._-]+)+$/;
 
-/** The trust domain of a SPIFFE ID of a workload, as `spiffe://prod.example`; undefined if it is none (SPIFFE-ID §2). */
+/** The trust domain of a workload's SPIFFE ID, as `spiffe://prod.example`; undefined if it is none (SPIFFE-ID §2). */
 export function trustDomainOf(subject: string): string | undefined {
   const domain = subject.length > 2_048 ? undefined : spiffeId.exec(subject)?.[1];
   const isPath = subject
