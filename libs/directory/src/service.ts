@@ -1,6 +1,7 @@
 import type { ChangeFeed } from '@tessera/stores';
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
+import type { VerifyAssertion } from './assertions/verify-assertion.ts';
 import { commandLineApplication, type CommandLineLogin } from './applications/command-line.ts';
 import type { ClientSecrets } from './secrets/client-secrets.ts';
 import {
@@ -25,6 +26,7 @@ export interface DirectoryDeps {
   readonly feed: ChangeFeed<SequencedChange>;
   readonly secrets: ClientSecrets;
   readonly pepperCheck: PepperCheck;
+  readonly verifyAssertion: VerifyAssertion;
   readonly secretUses: SecretUses;
   /** Undefined if nobody may administer every tenant. */
   readonly operatorTenant: string | undefined;
@@ -37,6 +39,7 @@ export type RecordReads = Pick<
   Handlers<typeof DirectoryService>,
   | 'getApplication'
   | 'verifyApplicationSecret'
+  | 'verifyClientAssertion'
   | 'getTenant'
   | 'getTenantLooks'
   | 'listTenantIssuers'
@@ -85,6 +88,11 @@ export function directoryHandlers(deps: DirectoryDeps): RecordReads {
       return { verified: true, expiresAt: seconds(match.expiresAt ?? 0) };
     },
 
+    async verifyClientAssertion(presented) {
+      const { reusableUntilMs, ...verified } = await deps.verifyAssertion(presented);
+      return { ...verified, reusableUntilMs: BigInt(reusableUntilMs) };
+    },
+
     async getTenant({ tenantId }) {
       const tenant = await store.findTenant(tenantId);
       if (tenant === undefined) throw notFound('The tenant');
@@ -98,7 +106,7 @@ export function directoryHandlers(deps: DirectoryDeps): RecordReads {
     },
 
     async listTenantIssuers() {
-      return issuersMessage(await store.tenantIssuers());
+      return issuersMessage(await store.tenantIssuers(), await store.declaredUses());
     },
 
     async getUser({ tenantId, userId }) {

@@ -16,7 +16,7 @@ export async function takenValues(
   besides: readonly string[] = [],
 ): Promise<TakenValue[]> {
   if (claimsNothing(claimed)) return [];
-  const { clientIds, issuer, audiences, jwtAudiences, sharedIssuer } = claimed;
+  const { clientIds, issuer, audiences, jwtAudiences, sharedIssuer, trusts } = claimed;
   const { rows } = await queryable.query<TakenValue>({
     name: 'directory.taken_values',
     text: `SELECT 'clientId' AS kind, client_id AS value FROM directory.application
@@ -45,6 +45,12 @@ export async function takenValues(
              JOIN directory.tenant t ON t.tenant_id = a.tenant_id
             WHERE (a.client_id = ANY($6::text[]) OR a.client_id = ANY($9::text[]) AND t.issuer = '')
               AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
+            UNION ALL
+           SELECT 'trust', claimed.value
+             FROM unnest($10::text[]) AS claimed(value)
+             JOIN directory.trusted_subject s ON s.issuer = claimed.value::jsonb ->> 0
+              AND s.subject = claimed.value::jsonb ->> 1 AND s.audience = claimed.value::jsonb ->> 2
+            WHERE NOT (s.tenant_id = $1 AND s.client_id = ANY($11::text[]))
             ORDER BY kind, value`,
     values: [
       tenantId,
@@ -56,6 +62,8 @@ export async function takenValues(
       audiences.filter(({ shared }) => shared).flatMap(({ audience }) => uriSpellings(audience)),
       sharedIssuer.clientIds,
       sharedIssuer.audiences,
+      trusts.keys,
+      trusts.of,
     ],
   });
   // Which of ours it is, if that of the other tenant is in the other spelling.

@@ -1,0 +1,135 @@
+import {
+  assertionAlgorithms,
+  isSharedSubject,
+  isTrustDomain,
+  redirectUriProblem,
+  trustDomainOf,
+} from '@tessera/oauth';
+import { z } from 'zod';
+import { refuseRepeated, type Report } from '../fields/field-checks.ts';
+import { lifetime, uri } from '../fields/values.ts';
+
+/** The message for a trust that another application of the deployment has, perhaps of another tenant. */
+export const trustTaken = 'is trusted by another application already; a token proves to be one of them';
+
+const mostTrusts = 20;
+const mostKeys = 10;
+/** Of a JWK without its certificates; a key of 8,192 bits has about 1,400 characters. */
+const mostKeyLength = 4_000;
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
+
+/** Of what is part of an index. */
+function printable(max: number) {
+  return z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
+    .refine((text) => text.trim() === text, 'must not begin or end with a space');
+}
+
+const issuer = printable(500).superRefine((value, context) => {
+  const url = /^https?:/.test(value) && !/[?#]/.test(value);
+  if (isTrustDomain(value) || (url && redirectUriProblem(value) === undefined)) return;
+  const message = 'must be an https URL, or the trust domain of SPIFFE IDs such as spiffe://prod.example';
+  context.addIssue({ code: 'custom', message });
+});
+
+/** The tokens of somebody else that prove to be the application. */
+export const trusts = z
+  .array(
+    z.strictObject({
+      issuer,
+      subject: printable(1_000),
+      audience: printable(500).or(z.literal('')).default(''),
+      maxAge: lifetime('30d'),
+      sharedIdentity: z.boolean().default(false),
+    }),
+  )
+  .max(mostTrusts)
+  .default([]);
+
+export type Trust = z.infer<typeof trusts>[number];
+
+/** A public key (RFC 7517 §4) for signatures. */
+const publicKey = z.record(z.string().max(64), z.unknown()).superRefine((key, context) => {
+  const report = (message: string) => context.addIssue({ code: 'custom', message });
+  if (privateMembers.some((name) => Object.hasOwn(key, name)))
+    report('must be a public key, without secret members');
+  else if (
+    key['kty'] === 'RSA' ? !isText(key['n']) || !isText(key['e']) : key['kty'] !== 'EC' || !isText(key['x'])
+  )
+    report('must be a JWK with kty RSA or EC');
+  else if (key['kty'] === 'RSA' && Buffer.from(String(key['n']), 'base64url').length < 256)
+    report('must have at least 2048 bits');
+  if (JSON.stringify(key).length > mostKeyLength) report(`must have at most ${mostKeyLength} characters`);
+  const { use, alg, kid } = key;
+  if (use !== undefined && use !== 'sig') report('must have the use sig');
+  if (alg !== undefined && !assertionAlgorithms.some((name) => name === alg))
+    report(`must have an alg of ${assertionAlgorithms.join(', ')}`);
+  if (kid !== undefined && !isText(kid)) report('must have a text as its kid');
+});
+
+export const publicKeys = z.array(publicKey).max(mostKeys).default([]);
+
+/** Where the keys of an application are. */
+export const jwksUri = uri((value) =>
+  /^https?:/.test(value) ? redirectUriProblem(value) : 'must be an https URL',
+).default('');
+
+interface Checked {
+  readonly type: string;
+  readonly grantTypes: readonly string[];
+  readonly publicKeys: readonly unknown[];
+  readonly jwksUri: string;
+  readonly trusts: readonly Trust[];
+}
+
+/** What an application proves with who it is, besides secrets. */
+export function checkTrusts(application: Checked, report: Report): void {
+  const { type, grantTypes, publicKeys: keys, jwksUri: keysAt, trusts: declared } = application;
+  if (type === 'public') {
+    if (keys.length > 0) report(['publicKeys'], 'a public application cannot authenticate');
+    if (keysAt !== '') report(['jwksUri'], 'a public application cannot authenticate');
+    if (declared.length > 0) report(['trusts'], 'a public application cannot authenticate');
+  }
+  // RFC 7591 §2.
+  if (keys.length > 0 && keysAt !== '') report(['jwksUri'], 'is in place of publicKeys');
+  if (grantTypes.includes('jwt_bearer') && declared.length === 0)
+    report(['grantTypes', grantTypes.indexOf('jwt_bearer')], 'needs trusts');
+  refuseRepeated(declared.map(keyOfTrust), (index) => report(['trusts', index], 'is listed twice'));
+  declared.forEach(({ issuer: of, subject, sharedIdentity }, index) => {
+    const isShared = isSharedSubject(subject);
+    if (isShared && !sharedIdentity)
+      report(
+        ['trusts', index, 'subject'],
+        'is the identity of every pod of the namespace that names none; name a service account of its own, or declare sharedIdentity: true',
+      );
+    if (sharedIdentity && !isShared)
+      report(['trusts', index, 'sharedIdentity'], 'is for the service account default of a namespace');
+    if (isTrustDomain(of) && trustDomainOf(subject) !== of)
+      report(['trusts', index, 'subject'], `must be a SPIFFE ID in the trust domain, such as ${of}/orders`);
+  });
+}
+
+/** Whether an application can prove who it is without a secret. */
+export function provesOtherwise({
+  publicKeys: keys,
+  jwksUri: keysAt,
+  trusts: declared,
+}: Pick<Checked, 'publicKeys' | 'jwksUri' | 'trusts'>): boolean {
+  return keys.length > 0 || keysAt !== '' || declared.length > 0;
+}
+
+/** What no two applications of a deployment have both of. */
+export function keyOfTrust({
+  issuer: of,
+  subject,
+  audience,
+}: Omit<Trust, 'maxAge' | 'sharedIdentity'>): string {
+  return JSON.stringify([of, subject, audience]);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
