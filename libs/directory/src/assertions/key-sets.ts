@@ -15,7 +15,7 @@ export interface LoadedKeys {
   readonly issuer?: string;
 }
 
-/** Where keys are; sources of the same name have the same keys. */
+/** Where keys are. The name says of what kind it is too: an address that one chose is never the issuer that another trusts. */
 export interface KeySource {
   readonly name: string;
   load(): Promise<LoadedKeys>;

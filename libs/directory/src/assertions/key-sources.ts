@@ -42,18 +42,18 @@ export function createKeySources(deps: {
 }): KeySources {
   const { configured, fetch, fetchConfigured, allowsPrivate, cluster } = deps;
   return {
-    at: (address) => ({ name: address, load: async () => plain(await json(fetch, address)) }),
+    at: (address) => ({ name: `keys ${address}`, load: async () => plain(await json(fetch, address)) }),
     ofIssuer(issuer) {
       const source = configured.get(issuer);
       const read = isTrustDomain(issuer) ? bundle : plain;
+      const name = `${isTrustDomain(issuer) ? 'bundle' : 'issuer'} ${issuer}`;
       if (source === undefined && isTrustDomain(issuer)) return undefined;
-      if (source === undefined)
-        return { name: issuer, load: () => discovered(issuer, { fetch, allowsPrivate }) };
+      if (source === undefined) return { name, load: () => discovered(issuer, { fetch, allowsPrivate }) };
       if ('address' in source)
-        return { name: issuer, load: async () => read(await json(fetchConfigured, source.address)) };
-      return { name: issuer, load: async () => ({ ...read(await ofFile(source.file)), ...ofFiles }) };
+        return { name, load: async () => read(await json(fetchConfigured, source.address)) };
+      return { name, load: async () => ({ ...read(await ofFile(source.file)), ...ofFiles }) };
     },
-    cluster: cluster && { name: cluster.address, load: () => ofCluster(cluster) },
+    cluster: cluster && { name: `cluster ${cluster.address}`, load: () => ofCluster(cluster) },
   };
 }
 

@@ -265,6 +265,62 @@ describe('keys from where the operator says', () => {
   });
 });
 
+describe('keys that an application has at an address of its own', () => {
+  /** An assertion that an application signs itself. */
+  async function selfSigned(clientId: string, jti: string) {
+    const { publicKey, privateKey } = await generateKeyPair('RS256');
+    const claims = { iss: clientId, sub: clientId, aud: us, exp: Math.floor(Date.now() / 1000) + 60, jti };
+    const header = { kid: 'planted' };
+    return {
+      jwk: { ...(await exportJWK(publicKey)), ...header },
+      assertion: await issuer.token({ claims, header, key: privateKey }),
+      sign: (others: object) => issuer.token({ claims: { ...others }, header, key: privateKey }),
+    };
+  }
+
+  it('are never those of an issuer whose name is that address', async () => {
+    const subject = newSubject();
+    const own = await startFakeIssuer();
+    const { id, verify } = await world((tenant) => [
+      { clientId: `${tenant}-victim`, trusts: [{ issuer: own.issuer, subject }] },
+      { clientId: tenant, jwksUri: own.issuer },
+    ]);
+    const planted = await selfSigned(id, 'first');
+    own.atRoot = { keys: [planted.jwk] };
+    expect((await verify(planted.assertion)).refusal).toBe('');
+    const forged = await planted.sign({ iss: own.issuer, sub: subject, aud: us });
+    expect((await verify(forged)).refusal).toBe('assertion_key');
+    const right = await own.token({ claims: { sub: subject, aud: us } });
+    expect((await verify(right)).refusal).toBe('');
+  });
+
+  it('do not hold up the cluster if its address is theirs', async () => {
+    const subject = newSubject();
+    const clock = fakeClock(Date.now());
+    const cluster = await startFakeIssuer();
+    cluster.called = 'https://kubernetes.default.svc.cluster.local';
+    const path = await mkdtemp(join(tmpdir(), 'keys-'));
+    onTestFinished(() => rm(path, { recursive: true }));
+    await writeFile(join(path, 'token'), 'our-own-token');
+    const settings = { TESSERA_KUBERNETES_API: cluster.issuer, TESSERA_KUBERNETES_CREDENTIALS: path };
+    const { id, verify } = await world(
+      (tenant) => [
+        { clientId: `${tenant}-victim`, trusts: [{ issuer: cluster.called, subject }] },
+        { clientId: tenant, jwksUri: cluster.issuer },
+      ],
+      { settings, clock },
+    );
+    await expect.poll(() => cluster.asked).toHaveLength(2);
+    const token = () => cluster.token({ claims: { iss: cluster.called, sub: subject, aud: us } });
+    await expect.poll(async () => (await verify(await token())).refusal).toBe('');
+    clock.advance(11_000);
+    const { assertion } = await selfSigned(id, 'first');
+    await expect(verify(assertion)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    await cluster.rotate();
+    expect((await verify(await token())).refusal).toBe('');
+  });
+});
+
 describe('a JWT-SVID (draft-ietf-oauth-spiffe-client-auth, JWT-SVID §3)', () => {
   async function spiffeWorld(published: FakeIssuer['published'], clock?: FakeClock) {
     const domain = `spiffe://d${(subjects += 1)}.example`;

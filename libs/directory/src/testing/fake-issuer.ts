@@ -22,6 +22,8 @@ export interface FakeIssuer {
   isSilent: boolean;
   /** What it calls itself in its metadata. */
   called: string;
+  /** What is at its address itself. */
+  atRoot: object | undefined;
   /** Changes the document with the keys. */
   published: (document: { readonly keys: readonly JWK[] }) => object;
   /** Signs with a new key from now on. */
@@ -54,6 +56,7 @@ export async function startFakeIssuer(algorithm: 'RS256' | 'ES256' = 'RS256'): P
       response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
     if (url === '/.well-known/openid-configuration')
       send({ issuer: fake.called, jwks_uri: `${issuer}/openid/v1/jwks` });
+    else if (url === '/' && fake.atRoot !== undefined) send(fake.atRoot);
     else if (url === '/openid/v1/jwks') send(fake.published({ keys: [pair.jwk] }));
     else response.writeHead(404).end();
   }
@@ -63,6 +66,7 @@ export async function startFakeIssuer(algorithm: 'RS256' | 'ES256' = 'RS256'): P
     asked: [],
     isSilent: false,
     called: issuer,
+    atRoot: undefined,
     published: (document) => document,
     async rotate() {
       pair = await newPair();
