@@ -108,8 +108,9 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     refusals,
   });
   const passwords = new Passwords({ hashQueue, random });
-  const adminStore = createAdminStore(database, { clock, random, announce });
-  const changeRecord = createChangeRecord(database, { clock, random, announce });
+  const planning = { clock, random, announce, sharedIssuer: config.TESSERA_ISSUER };
+  const adminStore = createAdminStore(database, planning);
+  const changeRecord = createChangeRecord(database, planning);
   const purge = startPurge(
     { purge: (limit) => purgeDeleted(database, limit, forgetPeople) },
     { what: 'deleted records', log },

@@ -124,6 +124,34 @@ describe('the trusts of applications', () => {
     await files.apply({ document: documentOf('third', { trusts }) }, call());
   });
 
+  it('name no issuer of ours, neither as whom they trust nor as their audience', async () => {
+    const ours = 'https://id.example';
+    const { files, api } = startRecords(database, { settings: { TESSERA_ISSUER: ours } });
+    const theirs = 'https://of-a-tenant.example/path';
+    const tenant = { id: 'with-issuer', name: 'W', issuer: theirs };
+    await files.apply({ document: JSON.stringify({ tenants: [tenant] }) }, call());
+    const wrong = [ours, theirs].flatMap((name) => [
+      { issuer: name, subject: 'a' },
+      { issuer, subject: 'a', audience: name },
+    ]);
+    for (const trust of wrong) {
+      const applied = files.apply({ document: documentOf('of-ours', { trusts: [trust] }) }, call());
+      await expect(applied).rejects.toThrow(/trusts\[0\]: names an issuer of ours/);
+    }
+    const usual = { name: 'A', type: 'confidential', grantTypes: ['client_credentials'] };
+    for (const trust of wrong) {
+      const application = { clientId: 'of-ours', ...usual, trusts: [trust] };
+      const created = api.applications.create({ tenantId: 'with-issuer', application }, call());
+      await expect(created).rejects.toThrow(/names an issuer of ours/);
+    }
+    const atOnce = { id: 'at-once', name: 'O', issuer: 'https://at-once.example' };
+    const read = JSON.parse(
+      documentOf('at-once', { trusts: [{ issuer, subject, audience: atOnce.issuer }] }),
+    );
+    const document = JSON.stringify({ tenants: [{ ...read.tenants[0], ...atOnce }] });
+    await expect(files.apply({ document }, call())).rejects.toThrow(/names an issuer of ours/);
+  });
+
   it('are given to one of several that ask for it at once', async () => {
     const { files, api } = startRecords(database);
     const tenants = ['race-1', 'race-2'];

@@ -12,6 +12,10 @@ import { lifetime, uri } from '../fields/values.ts';
 /** The message for a trust that another application of the deployment has, perhaps of another tenant. */
 export const trustTaken = 'is trusted by another application already; a token proves to be one of them';
 
+/** The messages for a trust about an issuer of ours: its own tokens, or its name written out. */
+export const trustOfOurs =
+  'names an issuer of ours: trust others, and leave out an audience that is our issuer';
+
 const mostTrusts = 20;
 const mostKeys = 10;
 /** Of a JWK without its certificates; a key of 8,192 bits has about 1,400 characters. */

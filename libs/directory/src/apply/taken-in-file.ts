@@ -11,7 +11,7 @@ import {
   spelledTwice,
   takenElsewhere,
 } from '../resources/checks.ts';
-import { keyOfTrust, trustTaken } from '../applications/trusts.ts';
+import { keyOfTrust, trustOfOurs, trustTaken } from '../applications/trusts.ts';
 import type { TakenValue } from '../store/store.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { namesOf, sharedNames } from '../users/preferred-names.ts';
@@ -110,12 +110,15 @@ export function takenProblems(
   const path = ['tenants', read.state.tenants.indexOf(tenant)];
   const unique = new Map(taken.map((value) => [`${value.kind} ${value.value}`, value]));
   return [...unique.values()].map(({ kind, value }) => {
-    if (kind === 'trust') {
+    if (kind === 'trust' || kind === 'trustOfOurs') {
       const index = tenant.applications.findIndex(({ trusts }) =>
         trusts.some((one) => keyOfTrust(one) === value),
       );
       const place = tenant.applications[index]?.trusts.findIndex((one) => keyOfTrust(one) === value) ?? -1;
-      return read.problem([...path, 'applications', index, 'trusts', place], trustTaken);
+      return read.problem(
+        [...path, 'applications', index, 'trusts', place],
+        kind === 'trust' ? trustTaken : trustOfOurs,
+      );
     }
     if (kind === 'issuer') return read.problem([...path, 'issuer'], takenElsewhere);
     if (kind === 'audience' || kind === 'audienceAsClientId') {

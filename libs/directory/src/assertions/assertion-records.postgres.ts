@@ -22,8 +22,8 @@ export interface AssertedApplication {
 export interface AssertionRecords {
   /** Undefined if unknown. */
   findApplication(clientId: string): Promise<AssertedApplication | undefined>;
-  /** The applications that trust a subject of one of these issuers: one for each audience. */
-  findTrusting(issuers: readonly string[], subject: string): Promise<AssertedApplication[]>;
+  /** The applications that trust a subject of one of these issuers, which none of ours is, for us or an audience. */
+  findTrusting(issuers: readonly string[], subject: string, audience: string): Promise<AssertedApplication[]>;
   /** True for exactly one call with this `jti` of an application, until `expiresAt`, seconds since the Unix epoch. */
   use(clientId: string, jti: string, expiresAt: number): Promise<boolean>;
   /** Removes up to `limit` that have expired. Returns how many it removed. */
@@ -47,16 +47,17 @@ export function createAssertionRecords(database: Database): AssertionRecords {
       return rows[0];
     },
 
-    async findTrusting(issuers, subject) {
+    async findTrusting(issuers, subject, audience) {
       const { rows } = await database.query<AssertedApplication>({
         name: 'directory.find_trusting_applications',
         text: `SELECT ${selected}, s.issuer AS "trustedIssuer", s.audience
                  FROM directory.trusted_subject s
                  JOIN directory.application a ON a.tenant_id = s.tenant_id AND a.client_id = s.client_id
                  JOIN directory.tenant t ON t.tenant_id = a.tenant_id
-                WHERE s.issuer = ANY($1::text[]) AND s.subject = $2
-                LIMIT 100`,
-        values: [issuers, subject],
+                WHERE s.issuer = ANY($1::text[]) AND s.subject = $2 AND s.audience IN ('', $3)
+                  AND NOT EXISTS (SELECT FROM directory.tenant o WHERE o.issuer <> ''
+                                     AND split_part(o.issuer, '//', 2) = split_part(s.issuer, '//', 2))`,
+        values: [issuers, subject, audience],
       });
       return rows;
     },

@@ -61,7 +61,13 @@ export function openAssertions(
       onError: () => undefined,
     });
   return {
-    verify: createVerifyAssertion({ records, sources, keySets, clock }),
+    verify: createVerifyAssertion({
+      records,
+      sources,
+      keySets,
+      clock,
+      sharedIssuer: config.TESSERA_ISSUER ?? '',
+    }),
     async close() {
       await purge.close();
       await lookUp?.close();

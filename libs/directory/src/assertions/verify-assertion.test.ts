@@ -155,8 +155,52 @@ describe('a token of an issuer that an application trusts (RFC 7523 §3)', () =>
     expect((await verify(await for_(['a']))).clientId).toBe(`${id}-a`);
     expect((await verify(await for_(us))).clientId).toBe(`${id}-b`);
     expect((await verify(await for_('c'))).refusal).toBe('assertion_audience');
-    expect((await verify(await for_('a'), { clientId: `${id}-b` })).refusal).toBe('assertion_audience');
+    expect((await verify(await for_('a'), { clientId: `${id}-b` })).refusal).toBe('assertion_subject');
     expect((await verify(await for_('a'), { clientId: 'other' })).refusal).toBe('assertion_subject');
+  });
+
+  it('is that of the application at our issuer, whatever audience another one declares', async () => {
+    const subject = newSubject();
+    const own = `https://${subject.split(':').at(-1)}.example`;
+    const trust = { issuer: issuer.issuer, subject };
+    const victim = await world(trusting({ subject }));
+    const attacker = await world(trusting({ ...trust, audience: own }));
+    await victim.records.api.tenants.update(
+      { tenantId: victim.id, updateMask: { paths: ['issuer'] }, tenant: { issuer: own }, takeOver: true },
+      call(),
+    );
+    const token = await issuer.token({ claims: { sub: subject, aud: own } });
+    const at = { issuer: own, tenantId: victim.id };
+    expect(await victim.verify(token, at)).toMatchObject({ clientId: `${victim.id}-orders`, refusal: '' });
+    const named = { ...at, clientId: `${attacker.id}-orders` };
+    expect((await victim.verify(token, named)).refusal).toBe('assertion_subject');
+  });
+
+  it('is found beside a hundred trusts of its subject for other audiences', async () => {
+    const subject = newSubject();
+    const crowd = (of: number) =>
+      Array.from({ length: 20 }, (_, at) => ({ issuer: issuer.issuer, subject, audience: `of ${of}-${at}` }));
+    await world((id) =>
+      Array.from({ length: 6 }, (_, of) => ({ clientId: `${id}-${of}`, trusts: crowd(of) })),
+    );
+    const { id, verify } = await world(trusting({ subject }));
+    const token = await issuer.token({ claims: { sub: subject, aud: us } });
+    expect(await verify(token)).toMatchObject({ clientId: `${id}-orders`, refusal: '' });
+  });
+
+  it('is refused of an issuer that became one of ours', async () => {
+    const own = await startFakeIssuer();
+    const subject = newSubject();
+    const { verify } = await world((id) => [{ clientId: id, trusts: [{ issuer: own.issuer, subject }] }]);
+    const token = await own.token({ claims: { sub: subject, aud: us } });
+    expect((await verify(token)).refusal).toBe('');
+    expect((await verify(token, { issuer: own.issuer })).refusal).toBe('assertion_trust');
+    await database.query({
+      name: 'test',
+      text: `INSERT INTO directory.tenant (tenant_id, name, status, looks, issuer) VALUES ($1, $1, 'active', '{}', $2)`,
+      values: [`ours${subjects}`, own.issuer],
+    });
+    expect((await verify(token)).refusal).toBe('assertion_trust');
   });
 
   it('follows new keys of its issuer, and asks again at most every ten seconds', async () => {
@@ -340,7 +384,7 @@ describe('a JWT-SVID (draft-ietf-oauth-spiffe-client-auth, JWT-SVID §3)', () =>
       const token = await bundle.token({ ...said, claims: { ...usual, ...said.claims } });
       return (await made.verify(token, { assertionType: assertionTypes.spiffe_jwt, ...more })).refusal;
     };
-    return { bundle, verify, domain };
+    return { bundle, verify, domain, made, subject };
   }
   const asJwtSvid: FakeIssuer['published'] = ({ keys }) => ({
     keys: keys.map(({ alg: _, ...key }) => ({ ...key, use: 'jwt-svid' })),
@@ -351,6 +395,16 @@ describe('a JWT-SVID (draft-ietf-oauth-spiffe-client-auth, JWT-SVID §3)', () =>
     expect(await verify({ claims: {} })).toBe('');
     expect(await verify({ claims: {} }, { assertionType: grant })).toBe('');
     expect(await verify({ claims: { iss: 'https://spire.example' } })).toBe('');
+  });
+
+  it('is that of its trust domain as a grant, whoever trusts its iss', async () => {
+    const { bundle, made, subject } = await spiffeWorld(asJwtSvid);
+    await world((id) => [{ clientId: id, trusts: [{ issuer: bundle.issuer, subject }] }]);
+    const token = await bundle.token({ claims: { sub: subject, aud: us } });
+    expect(await made.verify(token, { assertionType: grant })).toMatchObject({
+      clientId: made.id,
+      refusal: '',
+    });
   });
 
   it('is verified with the last good bundle through an outage, until its age limit, and with new keys as its hint says', async () => {

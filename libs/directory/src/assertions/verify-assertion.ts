@@ -43,6 +43,8 @@ interface AssertionDeps {
   readonly sources: KeySources;
   readonly keySets: KeySets;
   readonly clock: Clock;
+  /** Empty if it is not known. */
+  readonly sharedIssuer: string;
 }
 
 const grantType = grantTypeByContractName('jwt_bearer')?.standard ?? '';
@@ -103,25 +105,20 @@ async function trusted(
   const domain = trustDomainOf(read.subject);
   const isSpiffe = presented.assertionType === assertionTypes.spiffe_jwt;
   if (isSpiffe && domain === undefined) return refused('assertion_spiffe');
-  const issuers = [
-    ...(isSpiffe || read.issuer === '' ? [] : [read.issuer]),
-    ...(domain !== undefined && (isSpiffe || presented.assertionType === grantType) ? [domain] : []),
-  ];
-  const found = issuers.length === 0 ? [] : await records.findTrusting(issuers, read.subject);
-  const [first] = found;
-  if (first === undefined) return refused('assertion_trust');
-  const named = found.filter(({ clientId }) => ['', clientId].includes(presented.clientId));
-  if (named.length === 0) return refused('assertion_subject', found.length === 1 ? first : undefined);
-  const judged = named.map((application) => ({
-    application,
-    ...judgedBy(application, presented, read, clock),
-  }));
-  const meant = judged.filter(({ problem }) => problem !== 'assertion_audience');
-  const [one, another] = meant.length === 0 ? judged : meant;
-  if (one === undefined) return refused('assertion_trust');
-  const { application, problem, maxAge } = one;
-  if (problem !== undefined) return refused(problem, another === undefined ? application : undefined);
-  if (another !== undefined) return refused('assertion_trust');
+  const issuers = issuersOf(deps, presented, read);
+  const audience = audienceIn(read);
+  const found = issuers.length === 0 ? [] : await records.findTrusting(issuers, read.subject, audience);
+  const ofIssuer = (issuer: string) => found.filter(({ trustedIssuer }) => trustedIssuer === issuer);
+  const application = meantOf(
+    issuers.map(ofIssuer).find(({ length }) => length > 0) ?? [],
+    presented,
+    audience,
+  );
+  if (application === undefined) return refused('assertion_trust');
+  if (!['', application.clientId].includes(presented.clientId))
+    return refused('assertion_subject', application);
+  const { problem, maxAge } = judgedBy(application, presented, read, clock);
+  if (problem !== undefined) return refused(problem, application);
   const isOfDomain = application.trustedIssuer === domain;
   if (isOfDomain && read.header.kid === undefined) return refused('assertion_spiffe', application);
   const source = sourceOf(deps, application.trustedIssuer);
@@ -130,6 +127,42 @@ async function trusted(
   if (wrong !== undefined) return refused(wrong, application);
   const { clientId, tenantId } = application;
   return { clientId, tenantId, refusal: '', reusableUntilMs: assertionEnd(read, maxAge) * 1000 };
+}
+
+/** Which issuers can be meant, the first before others. The keys of a trust domain are where the operator says. */
+function issuersOf(
+  { sources, sharedIssuer }: AssertionDeps,
+  { assertionType, issuer }: PresentedAssertion,
+  read: ReadAssertion,
+): string[] {
+  const domain = trustDomainOf(read.subject);
+  if (assertionType === assertionTypes.spiffe_jwt) return domain === undefined ? [] : [domain];
+  const isKnownDomain =
+    assertionType === grantType && domain !== undefined && sources.ofIssuer(domain) !== undefined;
+  // What we issue proves nothing here: ours are told apart by more than issuer and subject.
+  const isOther = !['', issuer, sharedIssuer].includes(read.issuer);
+  return [...(isKnownDomain ? [domain] : []), ...(isOther ? [read.issuer] : [])];
+}
+
+/** The only audience of an assertion; empty if it has none or several. */
+function audienceIn({ claims: { aud } }: ReadAssertion): string {
+  const only: unknown = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud;
+  return typeof only === 'string' ? only : '';
+}
+
+/**
+ * Of the applications that trust an issuer and a subject, one for us and one for another audience. Whoever declares our
+ * issuer as such an audience, or gets an issuer that is one, takes nothing from the other.
+ */
+function meantOf(
+  found: readonly AssertedApplication[],
+  presented: PresentedAssertion,
+  audience: string,
+): AssertedApplication | undefined {
+  const ours = found.find((each) => each.audience === '');
+  const other = found.find((each) => each.audience !== '');
+  const isOurs = ours !== undefined && audienceOf(ours, presented) === audience;
+  return isOurs ? ours : (other ?? ours);
 }
 
 function judgedBy(

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { checkApplication, checkSecrets } from '../applications/checks.ts';
-import { keyOfTrust, trustTaken } from '../applications/trusts.ts';
+import { keyOfTrust, trustOfOurs, trustTaken } from '../applications/trusts.ts';
 import { refuseRepeated, type Report } from '../fields/field-checks.ts';
 import { listedKinds, recordKinds, recordName, type ListedKind } from '../record-kinds.ts';
 import { checkProviders } from '../providers/checks.ts';
@@ -33,6 +33,7 @@ export function checkRules(
   checkAudiences(tenants, report);
   const clientIds = new Set<string>();
   const trusted = new Map<string, string>();
+  const issuers = new Set(tenants.map(({ issuer }) => issuer).filter((issuer) => issuer !== ''));
   const jwtAudiences = new Set(tenants.flatMap(jwtAudiencesOf));
   tenants.forEach((tenant, tenantIndex) => {
     const inTenant: Report = (path, message) => report(['tenants', tenantIndex, ...path], message);
@@ -56,6 +57,9 @@ export function checkRules(
       application.trusts.map(keyOfTrust).forEach((trust, place) => {
         if ((trusted.get(trust) ?? clientId) !== clientId) here(['trusts', place], trustTaken);
         trusted.set(trust, clientId);
+      });
+      application.trusts.forEach(({ issuer, audience }, place) => {
+        if (issuers.has(issuer) || issuers.has(audience)) here(['trusts', place], trustOfOurs);
       });
       checkSecrets(application, here);
       checkApplication(application, known, here);

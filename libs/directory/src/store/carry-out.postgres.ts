@@ -46,6 +46,7 @@ export type AnnouncePasswordSet = (tx: Queryable, person: PersonId, change: 'pas
 /** What a plan is carried out with; without `announce` nobody is told of a new password. */
 export interface PlanRuntime extends AuditRuntime {
   readonly announce?: AnnouncePasswordSet;
+  readonly sharedIssuer?: string | undefined;
 }
 
 /** Runs the commands of a plan, and concludes it: people are told of passwords that others set. */

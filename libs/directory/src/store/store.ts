@@ -35,10 +35,17 @@ export type TenantChangeResult =
 
 /**
  * A value that another tenant has; `clientIdAsAudience` and `jwtAudience`: a client id as JWT audience, and the
- * reverse; `trust`: as `keyOfTrust` has it.
+ * reverse; `trust`: as `keyOfTrust` has it; `trustOfOurs`: one about an issuer of this deployment.
  */
 export interface TakenValue {
-  readonly kind: 'trust' | 'clientId' | 'issuer' | 'audience' | 'clientIdAsAudience' | 'audienceAsClientId';
+  readonly kind:
+    | 'trust'
+    | 'trustOfOurs'
+    | 'clientId'
+    | 'issuer'
+    | 'audience'
+    | 'clientIdAsAudience'
+    | 'audienceAsClientId';
   readonly value: string;
 }
 

@@ -46,7 +46,7 @@ export const assertionRefusals = {
   assertion_too_long: 'It is valid for more than an hour. Sign one for each request.',
   assertion_no_jti: 'It needs a jti of at most 256 characters, another one each time.',
   assertion_replayed: 'Its jti was used before. Sign one for each request.',
-  assertion_trust: 'No application trusts this issuer and subject, or more than one could be meant.',
+  assertion_trust: 'No application trusts this issuer and subject for us or for its aud.',
   assertion_spiffe: 'A JWT-SVID has a kid, and a sub in the trust domain that the trust names.',
   assertion_key: 'None of the known keys of its signer fits.',
   assertion_signature: 'Its signature is wrong.',
