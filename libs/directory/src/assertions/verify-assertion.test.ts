@@ -145,6 +145,23 @@ describe('a token of an issuer that an application trusts (RFC 7523 §3)', () =>
     expect((await verify(long)).refusal).toBe('assertion_malformed');
   });
 
+  it.each([
+    ['U+0000', '\0'],
+    ['half of a surrogate pair', '\ud800'],
+  ])('is refused with %s in what is looked up', async (_, text) => {
+    const subject = newSubject();
+    const { verify } = await world(trusting({ subject }));
+    const usual = { iss: issuer.issuer, sub: subject, aud: us };
+    for (const name of ['iss', 'sub', 'aud']) {
+      const claims = JSON.stringify({ ...usual, [name]: `a${text}` });
+      const [header] = (await issuer.token({ claims: usual })).split('.');
+      const assertion = `${header}.${Buffer.from(claims).toString('base64url')}.AA`;
+      expect((await verify(assertion)).refusal).toBe('assertion_malformed');
+    }
+    const own = { iss: text, sub: text, aud: us };
+    expect((await verify(await issuer.token({ claims: own }))).refusal).toBe('assertion_malformed');
+  });
+
   it('is found by the audience that the trust declares, and by the client_id that is sent besides', async () => {
     const subject = newSubject();
     const { id, verify } = await world((tenant) => [
