@@ -162,6 +162,20 @@ describe('a token of an issuer that an application trusts (RFC 7523 §3)', () =>
     expect((await verify(await issuer.token({ claims: own }))).refusal).toBe('assertion_malformed');
   });
 
+  it.each([
+    ['a fraction', () => now() + 60.0001],
+    ['beyond every date', () => 1e17],
+    ['beyond every number', () => 1e306],
+  ])('is taken with an exp that is %s', async (_, exp) => {
+    const subject = newSubject();
+    const { verify } = await world(trusting({ subject }));
+    const said = await issuer.token({ claims: { sub: subject, aud: us, exp: exp() } });
+    const { refusal, reusableUntilMs } = await verify(said);
+    expect(refusal).toBe('');
+    expect(reusableUntilMs).toBeGreaterThan(BigInt(Date.now()));
+    expect(reusableUntilMs).toBeLessThanOrEqual(BigInt(Number.MAX_SAFE_INTEGER));
+  });
+
   it('is found by the audience that the trust declares, and by the client_id that is sent besides', async () => {
     const subject = newSubject();
     const { id, verify } = await world((tenant) => [

@@ -128,7 +128,9 @@ async function trusted(
   const wrong = await verifiedBy(keySets, source, presented, read);
   if (wrong !== undefined) return refused(wrong, application);
   const { clientId, tenantId } = application;
-  return { clientId, tenantId, refusal: '', reusableUntilMs: assertionEnd(read, maxAge) * 1000 };
+  // Who signed chose `exp`: it may have a fraction, and lie beyond every date.
+  const reusableUntilMs = Math.floor(Math.min(assertionEnd(read, maxAge) * 1000, Number.MAX_SAFE_INTEGER));
+  return { clientId, tenantId, refusal: '', reusableUntilMs };
 }
 
 /** Which issuers can be meant, the first before others. The keys of a trust domain are where the operator says. */
