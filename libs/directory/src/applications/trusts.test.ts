@@ -70,6 +70,27 @@ describe('the trusts of applications', () => {
     ],
     ['a private key', { publicKeys: [{ ...jwk, d: 'secret' }] }, /must be a public key/],
     ['a symmetric key', { publicKeys: [{ kty: 'oct', k: 'x' }] }, /must be a public key/],
+    [
+      'a key with values within values',
+      { publicKeys: [{ ...jwk, x5c: [[[]]] }] },
+      /no members but the texts/,
+    ],
+    ['a key whose kid is a list', { publicKeys: [{ ...jwk, kid: [] }] }, /no members but the texts/],
+    [
+      'a key with a long text',
+      { publicKeys: [{ ...jwk, kid: 'k'.repeat(1_001) }] },
+      /no members but the texts/,
+    ],
+    [
+      'an RSA key that is dear to verify with',
+      { publicKeys: [{ kty: 'RSA', n: Buffer.alloc(513, 255).toString('base64url'), e: 'AQAB' }] },
+      /at most 4096/,
+    ],
+    [
+      'an RSA key with a long e',
+      { publicKeys: [{ kty: 'RSA', n: Buffer.alloc(256, 255).toString('base64url'), e: 'AQABAQAB' }] },
+      /an e of at most 4 bytes/,
+    ],
     ['a short RSA key', { publicKeys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB' }] }, /2048 bits/],
     [
       'the jwt_bearer grant without trusts',

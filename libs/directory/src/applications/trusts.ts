@@ -1,13 +1,8 @@
-import {
-  assertionAlgorithms,
-  isSharedSubject,
-  isTrustDomain,
-  redirectUriProblem,
-  trustDomainOf,
-} from '@tessera/oauth';
+import { isSharedSubject, isTrustDomain, redirectUriProblem, trustDomainOf } from '@tessera/oauth';
 import { z } from 'zod';
 import { refuseRepeated, type Report } from '../fields/field-checks.ts';
 import { lifetime, uri } from '../fields/values.ts';
+import { publicKeyProblem, type Jwk } from './public-keys.ts';
 
 /** The message for a trust that another application of the deployment has, perhaps of another tenant. */
 export const trustTaken = 'is trusted by another application already; a token proves to be one of them';
@@ -18,9 +13,6 @@ export const trustOfOurs =
 
 const mostTrusts = 20;
 const mostKeys = 10;
-/** Of a JWK without its certificates; a key of 8,192 bits has about 1,400 characters. */
-const mostKeyLength = 4_000;
-const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 /** Of what is part of an index. */
 function printable(max: number) {
@@ -55,23 +47,10 @@ export const trusts = z
 
 export type Trust = z.infer<typeof trusts>[number];
 
-/** A public key (RFC 7517 §4) for signatures. */
+/** Anything else within it would be stored, sent, and read by everybody who reads the application. */
 const publicKey = z.record(z.string().max(64), z.unknown()).superRefine((key, context) => {
-  const report = (message: string) => context.addIssue({ code: 'custom', message });
-  if (privateMembers.some((name) => Object.hasOwn(key, name)))
-    report('must be a public key, without secret members');
-  else if (
-    key['kty'] === 'RSA' ? !isText(key['n']) || !isText(key['e']) : key['kty'] !== 'EC' || !isText(key['x'])
-  )
-    report('must be a JWK with kty RSA or EC');
-  else if (key['kty'] === 'RSA' && Buffer.from(String(key['n']), 'base64url').length < 256)
-    report('must have at least 2048 bits');
-  if (JSON.stringify(key).length > mostKeyLength) report(`must have at most ${mostKeyLength} characters`);
-  const { use, alg, kid } = key;
-  if (use !== undefined && use !== 'sig') report('must have the use sig');
-  if (alg !== undefined && !assertionAlgorithms.some((name) => name === alg))
-    report(`must have an alg of ${assertionAlgorithms.join(', ')}`);
-  if (kid !== undefined && !isText(kid)) report('must have a text as its kid');
+  const message = publicKeyProblem(key);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
 
 export const publicKeys = z.array(publicKey).max(mostKeys).default([]);
@@ -132,8 +111,4 @@ export function keyOfTrust({
   audience,
 }: Omit<Trust, 'maxAge' | 'sharedIdentity'>): string {
   return JSON.stringify([of, subject, audience]);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }
