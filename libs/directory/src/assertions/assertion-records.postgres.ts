@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Database } from '@tessera/stores';
+import type { Jwk } from '../applications/public-keys.ts';
 import type { Trust } from '../applications/trusts.ts';
-import type { Jwk } from './key-sets.ts';
 
 /** Of an application, what its assertions are verified with. */
 export interface AssertedApplication {

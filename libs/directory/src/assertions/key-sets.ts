@@ -2,9 +2,7 @@ import { boundedCache, type Clock } from '@tessera/kit';
 import { temporarilyUnavailable, waitingPhase, type OAuthError } from '@tessera/oauth';
 import { NoPlaceError, type Places } from '@tessera/outbound';
 import type { RepeatedWarnings } from '@tessera/telemetry';
-
-/** A key as its owner publishes it (RFC 7517 §4). */
-export type Jwk = Readonly<Record<string, unknown>>;
+import type { Jwk } from '../applications/public-keys.ts';
 
 export interface LoadedKeys {
   readonly keys: readonly Jwk[];

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { isTrustDomain } from '@tessera/oauth';
 import type { Fetch } from '@tessera/outbound';
 import { z } from 'zod';
-import type { Jwk, KeySource, LoadedKeys } from './key-sets.ts';
+import { keptOf, type Jwk } from '../applications/public-keys.ts';
+import type { KeySource, LoadedKeys } from './key-sets.ts';
 
 /** Where the operator says that the keys of an issuer are: a file, or an address that may be private. */
 export type ConfiguredSource = { readonly file: string } | { readonly address: string };
@@ -15,11 +16,7 @@ const ofFiles = { refreshMs: 10_000, keptMs: 60 * minuteMs };
 const bundleKeptMs = 24 * 60 * minuteMs;
 const bundleRefresh = { least: 10_000, usual: 5 * minuteMs, most: 60 * minuteMs };
 const mostKeys = 100;
-
-const keySet = z.object({
-  keys: z.array(z.record(z.string(), z.unknown())),
-  spiffe_refresh_hint: z.number().positive().optional(),
-});
+const bundleHint = z.object({ spiffe_refresh_hint: z.number().positive().optional() });
 
 export interface KeySources {
   /** Where the keys of an issuer are; undefined if the operator did not say where those of a trust domain are. */
@@ -90,22 +87,24 @@ async function ofCluster(cluster: {
 }
 
 function plain(document: unknown): LoadedKeys {
-  const { keys } = keySet.parse(document);
-  return { keys: atMost(keys.filter(({ use = 'sig' }) => use === 'sig')), ...usual };
+  return { keys: keysOf(document).filter(({ use = 'sig' }) => use === 'sig'), ...usual };
 }
 
 /** SPIFFE Trust Domain and Bundle §4: keys of another use, or of none, are for something else. */
 function bundle(document: unknown): LoadedKeys {
-  const { keys, spiffe_refresh_hint: hint } = keySet.parse(document);
+  const keys = keysOf(document).filter(({ use, kid }) => use === 'jwt-svid' && kid !== undefined);
+  const { spiffe_refresh_hint: hint } = bundleHint.parse(document);
   const { least, most } = bundleRefresh;
   const refreshMs = hint === undefined ? bundleRefresh.usual : Math.min(Math.max(hint * 1000, least), most);
-  const ofTokens = keys.filter(({ use, kid }) => use === 'jwt-svid' && typeof kid === 'string' && kid !== '');
-  return { keys: atMost(ofTokens), refreshMs, keptMs: bundleKeptMs };
+  return { keys, refreshMs, keptMs: bundleKeptMs };
 }
 
-function atMost(keys: readonly Jwk[]): readonly Jwk[] {
+/** Counted and copied before anything else looks at it: of what others publish, nothing more is kept. */
+function keysOf(document: unknown): Jwk[] {
+  const keys: unknown = (document as { readonly keys?: unknown } | null)?.keys;
+  if (!Array.isArray(keys)) throw new Error('there is no JWK Set');
   if (keys.length > mostKeys) throw new Error(`there are more than ${mostKeys} keys`);
-  return keys;
+  return keys.map(keptOf).filter((key) => key !== undefined);
 }
 
 async function ofFile(file: string): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { compactVerify, errors, importJWK } from 'jose';
 import type { ReadAssertion } from '@tessera/oauth';
-import type { Jwk } from './key-sets.ts';
+import { isOfUsualLength, type Jwk } from '../applications/public-keys.ts';
 
 /** What a key of each type signs with; jose refuses curves and lengths that do not fit. */
 const typeOf = (alg: string): string => (alg.startsWith('ES') ? 'EC' : 'RSA');
@@ -13,8 +13,9 @@ const imported = new WeakMap<Jwk, Map<string, Promise<Imported>>>();
 /** The keys that may have signed an assertion. A key that it names itself is none of them. */
 export function candidates(keys: readonly Jwk[], { header: { alg, kid } }: ReadAssertion): Jwk[] {
   return keys
-    .filter((key) => key['kty'] === typeOf(alg) && (key['alg'] === undefined || key['alg'] === alg))
-    .filter((key) => kid === undefined || key['kid'] === undefined || key['kid'] === kid)
+    .filter((key) => key.kty === typeOf(alg) && (key.alg === undefined || key.alg === alg))
+    .filter((key) => kid === undefined || key.kid === undefined || key.kid === kid)
+    .filter(isOfUsualLength)
     .slice(0, mostTried);
 }
 

@@ -274,6 +274,15 @@ describe('a token of an issuer that an application trusts (RFC 7523 §3)', () =>
     expect(silent.asked).toHaveLength(1);
   });
 
+  it('is not read with keys of more than 64 KiB', async () => {
+    const subject = newSubject();
+    const own = await startFakeIssuer();
+    own.published = (document) => ({ ...document, more: 'x'.repeat(64 * 1024) });
+    const { verify } = await world((id) => [{ clientId: id, trusts: [{ issuer: own.issuer, subject }] }]);
+    const token = await own.token({ claims: { sub: subject, aud: us } });
+    await expect(verify(token)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  });
+
   it('is not asked for at private addresses unless the operator allows it', async () => {
     const subject = newSubject();
     const { verify } = await world(trusting({ subject }), { settings: { TESSERA_ALLOW_PRIVATE: '' } });

@@ -59,7 +59,8 @@ export function createVerifyAssertion(deps: AssertionDeps): VerifyAssertion {
     const read = readAssertion(presented.assertion);
     if (typeof read === 'string') return refused(read);
     // It was decoded here, so no check of requests has seen it.
-    if (![read.issuer, read.subject, audienceIn(read)].every(isStorable)) return refused('assertion_malformed');
+    if (![read.issuer, read.subject, audienceIn(read)].every(isStorable))
+      return refused('assertion_malformed');
     if (presented.assertionType === assertionTypes.private_key_jwt && read.issuer === read.subject)
       return selfSigned(deps, presented, read);
     return trusted(deps, presented, read);
