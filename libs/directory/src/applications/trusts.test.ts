@@ -44,6 +44,11 @@ describe('the trusts of applications', () => {
       /every pod of the namespace/,
     ],
     [
+      'the default service account as a SPIFFE ID without sharedIdentity',
+      { trusts: [{ issuer: 'spiffe://prod.example', subject: 'spiffe://prod.example/ns/shop/sa/default' }] },
+      /every pod of the namespace/,
+    ],
+    [
       'sharedIdentity for another subject',
       { trusts: [{ issuer, subject, sharedIdentity: true }] },
       /service account default/,

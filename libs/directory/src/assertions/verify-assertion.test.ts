@@ -80,7 +80,8 @@ describe('a token of an issuer that an application trusts (RFC 7523 §3)', () =>
   });
 
   const now = () => Math.floor(Date.now() / 1000);
-  const wrong: readonly (readonly [string, (subject: string) => Said & { claims: object }, string])[] = [
+  type Wrong = readonly [string, (subject: string) => Said & { claims: object }, string];
+  const wrong: readonly Wrong[] = [
     ['that has expired', (sub) => ({ claims: { sub, aud: us, exp: now() - 60 } }), 'assertion_expired'],
     ['without exp', (sub) => ({ claims: { sub, aud: us, exp: undefined } }), 'assertion_expired'],
     ['that is not valid yet', (sub) => ({ claims: { sub, aud: us, nbf: now() + 90 } }), 'assertion_early'],
@@ -97,6 +98,12 @@ describe('a token of an issuer that an application trusts (RFC 7523 §3)', () =>
       'assertion_audience',
     ],
     ['that is an ID token', (sub) => ({ claims: { sub, aud: us, nonce: 'n' } }), 'assertion_id_token'],
+    ['that is a logout token', (sub) => ({ claims: { sub, aud: us, events: {} } }), 'assertion_id_token'],
+    ...['Bearer', 'ID', 'Refresh'].map((typ): Wrong => [
+      `whose claims have the typ ${typ}`,
+      (sub) => ({ claims: { sub, aud: us, typ } }),
+      'assertion_typ',
+    ]),
     [
       'that is an access token',
       (sub) => ({ claims: { sub, aud: us }, header: { typ: 'at+jwt' } }),

@@ -37,7 +37,8 @@ export const assertionRefusals = {
   assertion_algorithm: `It must be signed with one of ${assertionAlgorithms.join(', ')}.`,
   assertion_header: 'Its header must not name a key (jku, x5u, jwk, x5c) or extensions (crit).',
   assertion_typ: 'Its typ says that it is another kind of token.',
-  assertion_id_token: 'It is an ID token of a person. Send a token that was issued for the workload.',
+  assertion_id_token:
+    'It is an ID token of a person, or a logout token. Send a token that was issued for the workload.',
   assertion_subject: 'It must name the same issuer, subject and client_id as the application.',
   assertion_audience: 'Its only aud must be our issuer, or the audience that the trust declares.',
   assertion_expired: 'It has expired, or has no exp.',
@@ -73,8 +74,8 @@ export interface ReadAssertion {
 const refusedHeaders = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'zip', 'b64'];
 /** draft-ietf-oauth-rfc7523bis §4, JWT-SVID §2, and what signs for workloads. An access token is `at+jwt`. */
 const acceptedTypes: ReadonlySet<string> = new Set(['jwt', 'jose', 'client-authentication+jwt']);
-/** What only the ID token of a person says (OIDC Core §2, §3.3.2.11). */
-const claimsOfIdTokens = ['nonce', 'at_hash', 'c_hash', 's_hash', 'auth_time'];
+/** What only the ID token of a person says (OIDC Core §2, §3.3.2.11), or a logout token (OIDC Back-Channel Logout §2.4). */
+const claimsOfIdTokens = ['nonce', 'at_hash', 'c_hash', 's_hash', 'auth_time', 'events'];
 
 /** Reads a JWT without verifying it; or which check it fails. */
 export function readAssertion(text: string): ReadAssertion | AssertionRefusal {
@@ -112,6 +113,8 @@ export function assertionProblem(
   { audience, now, maxAge, once }: Expected,
 ): AssertionRefusal | undefined {
   if (claimsOfIdTokens.some((name) => Object.hasOwn(claims, name))) return 'assertion_id_token';
+  // Some servers say there what a token is for: Bearer, ID, Refresh. Nothing that proves a workload says it.
+  if (Object.hasOwn(claims, 'typ')) return 'assertion_typ';
   const { aud, exp, nbf, iat, jti } = claims;
   // A token for several could be used by each of them at the others.
   const only = !once && Array.isArray(aud) && aud.length === 1 ? (aud[0] as unknown) : aud;
@@ -149,10 +152,14 @@ export function isTrustDomain(issuer: string): boolean {
 }
 
 /**
- * Whether a subject is the service account `default` of a namespace of Kubernetes: that of every pod that names none.
+ * Whether a subject is the service account `default` of a namespace of Kubernetes, as it is or as SPIRE writes it: that
+ * of every pod that names none.
  */
 export function isSharedSubject(subject: string): boolean {
-  return /^system:serviceaccount:[^:]+:default$/.test(subject);
+  return (
+    /^system:serviceaccount:[^:]+:default$/.test(subject) ||
+    /^spiffe:\/\/[^/]+\/ns\/[^/]+\/sa\/default$/.test(subject)
+  );
 }
 
 function isTime(value: unknown): value is number {
