@@ -1,6 +1,7 @@
 import { boundedCache, type Clock } from '@tessera/kit';
 import { temporarilyUnavailable, waitingPhase, type OAuthError } from '@tessera/oauth';
 import { NoPlaceError, type Places } from '@tessera/outbound';
+import { addressKey } from '@tessera/stores';
 import type { RepeatedWarnings } from '@tessera/telemetry';
 import type { Jwk } from '../applications/public-keys.ts';
 
@@ -16,6 +17,8 @@ export interface LoadedKeys {
 /** Where keys are. The name says of what kind it is too: an address that one chose is never the issuer that another trusts. */
 export interface KeySource {
   readonly name: string;
+  /** The host that is asked: however many sources it has, who waits for it is counted once. */
+  readonly server: string;
   load(): Promise<LoadedKeys>;
 }
 
@@ -105,7 +108,7 @@ export class KeySets {
     if (entry.loading === undefined && this.#hasFailed(entry))
       throw unavailable('the keys of the issuer could not be read a moment ago');
     try {
-      await this.#places.hold({ server: source.name, address }, () => {
+      await this.#places.hold({ server: source.server, address: addressKey(address) }, () => {
         entry.loading ??= this.#ask(source, entry).finally(() => (entry.loading = undefined));
         return entry.loading;
       });

@@ -43,6 +43,24 @@ describe('a JWK Set of somebody else', () => {
   });
 });
 
+it('names the host that is asked, however many sources are there', () => {
+  const fetch = async () => new Response();
+  const given = {
+    configured: new Map(),
+    fetch,
+    fetchConfigured: fetch,
+    allowsPrivate: false,
+    cluster: undefined,
+  };
+  const sources = createKeySources(given);
+  const all = [
+    sources.at('https://a.example/1'),
+    sources.at('https://a.example/2'),
+    sources.ofIssuer('https://a.example'),
+  ];
+  expect(all.map((source) => source?.server)).toEqual(Array(3).fill('a.example'));
+});
+
 describe('the keys that are tried', () => {
   const header = { alg: 'RS256', kid: 'k' };
   const rsa = (bytes: number, e = 'AQAB') => ({

@@ -39,18 +39,31 @@ export function createKeySources(deps: {
 }): KeySources {
   const { configured, fetch, fetchConfigured, allowsPrivate, cluster } = deps;
   return {
-    at: (address) => ({ name: `keys ${address}`, load: async () => plain(await json(fetch, address)) }),
+    at: (address) => ({
+      name: `keys ${address}`,
+      server: hostOf(address),
+      load: async () => plain(await json(fetch, address)),
+    }),
     ofIssuer(issuer) {
       const source = configured.get(issuer);
       const read = isTrustDomain(issuer) ? bundle : plain;
       const name = `${isTrustDomain(issuer) ? 'bundle' : 'issuer'} ${issuer}`;
       if (source === undefined && isTrustDomain(issuer)) return undefined;
-      if (source === undefined) return { name, load: () => discovered(issuer, { fetch, allowsPrivate }) };
+      if (source === undefined)
+        return { name, server: hostOf(issuer), load: () => discovered(issuer, { fetch, allowsPrivate }) };
       if ('address' in source)
-        return { name, load: async () => read(await json(fetchConfigured, source.address)) };
-      return { name, load: async () => ({ ...read(await ofFile(source.file)), ...ofFiles }) };
+        return {
+          name,
+          server: hostOf(source.address),
+          load: async () => read(await json(fetchConfigured, source.address)),
+        };
+      return { name, server: name, load: async () => ({ ...read(await ofFile(source.file)), ...ofFiles }) };
     },
-    cluster: cluster && { name: `cluster ${cluster.address}`, load: () => ofCluster(cluster) },
+    cluster: cluster && {
+      name: `cluster ${cluster.address}`,
+      server: `cluster ${cluster.address}`,
+      load: () => ofCluster(cluster),
+    },
   };
 }
 
@@ -105,6 +118,10 @@ function keysOf(document: unknown): Jwk[] {
   if (!Array.isArray(keys)) throw new Error('there is no JWK Set');
   if (keys.length > mostKeys) throw new Error(`there are more than ${mostKeys} keys`);
   return keys.map(keptOf).filter((key) => key !== undefined);
+}
+
+function hostOf(address: string): string {
+  return URL.parse(address)?.host ?? address;
 }
 
 async function ofFile(file: string): Promise<unknown> {
