@@ -16,7 +16,7 @@ export function keptOf(key: unknown): Jwk | undefined {
   if (typeof key !== 'object' || key === null) return undefined;
   const own = members.filter((name) => Object.hasOwn(key, name));
   const kept = own.map((name) => [name, (key as Readonly<Record<string, unknown>>)[name]] as const);
-  return kept.every(([, value]) => isMember(value)) ? (Object.fromEntries(kept) as Jwk) : undefined;
+  return kept.every(([, value]) => isMember(value)) ? Object.fromEntries(kept) : undefined;
 }
 
 /** Whether verifying with a key costs no more than usual: that of a large RSA key takes many times as long. */

@@ -171,10 +171,12 @@ describe('the trusts of applications', () => {
       await expect(created).rejects.toThrow(/names an issuer of ours/);
     }
     const atOnce = { id: 'at-once', name: 'O', issuer: 'https://at-once.example' };
-    const read = JSON.parse(
+    const read: unknown = JSON.parse(
       documentOf('at-once', { trusts: [{ issuer, subject, audience: atOnce.issuer }] }),
     );
-    const document = JSON.stringify({ tenants: [{ ...read.tenants[0], ...atOnce }] });
+    const document = JSON.stringify({
+      tenants: [{ ...(read as { tenants: object[] }).tenants[0], ...atOnce }],
+    });
     await expect(files.apply({ document }, call())).rejects.toThrow(/names an issuer of ours/);
   });
 

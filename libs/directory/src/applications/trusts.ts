@@ -2,7 +2,7 @@ import { isSharedSubject, isTrustDomain, redirectUriProblem, trustDomainOf } fro
 import { z } from 'zod';
 import { refuseRepeated, type Report } from '../fields/field-checks.ts';
 import { lifetime, uri } from '../fields/values.ts';
-import { publicKeyProblem, type Jwk } from './public-keys.ts';
+import { publicKeyProblem } from './public-keys.ts';
 
 /** The message for a trust that another application of the deployment has, perhaps of another tenant. */
 export const trustTaken = 'is trusted by another application already; a token proves to be one of them';
