@@ -21,7 +21,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/device': `config.ts pending-grant.ts digest.ts limits.ts store audit.ts polling start approval webhook delivery
     backchannel device-authorization approval-calls.ts service.ts wiring.ts index.ts`,
   'libs/directory': `config.ts fields ground/hashing ground kind-of-records.ts secrets deleted roles tenants factors users providers resources
-    applications record-kinds.ts endings messages.ts feed plans store records declared apply calls service.ts epoch.ts wiring.ts
+    applications assertions record-kinds.ts endings messages.ts feed plans store records declared apply calls service.ts epoch.ts wiring.ts
     offered-to-people.ts index.ts`,
   'libs/directory-client': `change-watch.ts single-flight.ts record-cache.ts tenant-issuers.ts
     directory-client-types.ts ended-count.ts access.ts directory-cache.ts client-authentication client.ts index.ts`,

@@ -70,7 +70,9 @@ interface StartMessage {
 function startOf({ caller, credentials, scope, resource }: StartMessage): StartRequest {
   const { ipAddress = '', issuer = '', tenantId = '' } = caller ?? {};
   const { clientId = '', clientSecret = '', attempted = false } = credentials ?? {};
-  return { clientId, clientSecret, attempted, ipAddress, at: { issuer, tenantId }, scope, resource };
+  const { clientAssertion = '', clientAssertionType = '' } = credentials ?? {};
+  const sent = { clientId, clientSecret, clientAssertion, clientAssertionType, attempted };
+  return { ...sent, ipAddress, at: { issuer, tenantId }, scope, resource };
 }
 
 /** The signed-in person; undefined if nobody is signed in. */

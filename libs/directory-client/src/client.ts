@@ -4,6 +4,7 @@ import { ClientAuthenticator } from './client-authentication/client-authenticato
 import { DirectoryCache } from './directory-cache.ts';
 import type { DirectoryClient, DirectoryClientDeps } from './directory-client-types.ts';
 import { IssuerList } from './tenant-issuers.ts';
+import { VerifiedAssertions } from './client-authentication/verified-assertions.ts';
 import { VerifiedSecrets } from './client-authentication/verified-secrets.ts';
 import { ChangeWatch } from './change-watch.ts';
 
@@ -26,7 +27,8 @@ export function createDirectoryClient(deps: DirectoryClientDeps): DirectoryClien
   });
   const issuers = new IssuerList({ directory, clock, maxAge: () => (watched() ? watchedMs : unwatchedMs) });
   const secrets = new VerifiedSecrets({ clock, random, watched, unwatchedMs });
-  const authenticator = new ClientAuthenticator({ directory, cache, secrets, limiter });
+  const assertions = new VerifiedAssertions({ directory, clock, random, watched, unwatchedMs });
+  const authenticator = new ClientAuthenticator({ directory, cache, secrets, assertions, limiter });
   const watch = new ChangeWatch({
     directory,
     runtime,

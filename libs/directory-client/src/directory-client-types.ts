@@ -24,14 +24,19 @@ export interface ApplicationRecord {
 }
 
 export interface ClientCredentials {
+  /** Empty for a client that only sends an assertion. */
   readonly clientId: string;
   /** Undefined or empty if none was sent (RFC 6749 §2.3.1). */
   readonly clientSecret?: string | undefined;
+  /** Undefined or empty if none was sent (RFC 7521 §4.2). */
+  readonly clientAssertion?: string | undefined;
+  /** Or the grant type of an assertion that is a grant (RFC 7523 §2.1). */
+  readonly clientAssertionType?: string | undefined;
 }
 
 /**
- * The clients that an endpoint accepts (RFC 6749 §2.1). A secret that is sent is always verified.
- * - `confidential`: confidential clients, with their secret
+ * The clients that an endpoint accepts (RFC 6749 §2.1). What is sent is always verified.
+ * - `confidential`: confidential clients, with their secret or an assertion
  * - `public`: also public clients, by their identifier
  * - `identified`: any client by its identifier
  */

@@ -3,7 +3,7 @@
  * and a change takes effect within a second.
  *
  *     authorize, device, token ─> client ─┬─> directory-cache ─> record-cache ──> directory
- *                                         └─> client-authentication/ client-authenticator ─> secret-guess, verified-secrets ──> directory
+ *                                         └─> client-authentication/ client-authenticator ─> secret-guess, verified-secrets, verified-assertions ──> directory
  *     change-watch <── WatchChanges of directory; drops what changed from the caches
  *     authorize, device, token ─> ended-count   what a change would end, as each of them counts it
  *     gateway ─> tenant-issuers   the complete list, followed in the same way

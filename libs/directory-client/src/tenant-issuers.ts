@@ -3,7 +3,12 @@ import type { Clock } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { ChangeKind } from '@tessera/proto-gen/directory';
-import { temporarilyUnavailable, type EndpointStyle } from '@tessera/oauth';
+import {
+  declaresNothing,
+  temporarilyUnavailable,
+  type DeclaredUse,
+  type EndpointStyle,
+} from '@tessera/oauth';
 import { ChangeWatch } from './change-watch.ts';
 
 /** Tenants by their own issuers. */
@@ -20,6 +25,8 @@ interface Listed {
   readonly declared: DeclaredAlgorithms;
   /** The tenants whose endpoints are found by the paths of Keycloak, too. */
   readonly likeKeycloak: ReadonlySet<string>;
+  /** By the tenant whose issuer it is, or '' for the shared one. */
+  readonly uses: ReadonlyMap<string, DeclaredUse>;
 }
 
 const loadTimeoutMs = 2_000;
@@ -85,6 +92,11 @@ export class IssuerList {
     return this.#current?.likeKeycloak.has(tenantId) === true ? 'keycloak' : 'standard';
   }
 
+  /** What applications of an issuer make it announce, as the last list has it, without a call. */
+  declaredUseAt(tenantId: string): DeclaredUse {
+    return this.#current?.uses.get(tenantId) ?? declaresNothing;
+  }
+
   /** Reads the list as it is now. Resolves also if the directory is unavailable. */
   reload(): Promise<void> {
     this.#version += 1;
@@ -131,7 +143,7 @@ export class IssuerList {
 
 async function readIssuers(directory: Client<typeof DirectoryService>): Promise<Listed> {
   const call = rootCall('tenant-issuers', loadTimeoutMs);
-  const { issuers, sharedSigningAlgorithms } = await directory.listTenantIssuers({}, call);
+  const { issuers, sharedSigningAlgorithms, sharedDeclaredUse } = await directory.listTenantIssuers({}, call);
   const own = issuers.map(({ tenantId, signingAlgorithms }) => [tenantId, signingAlgorithms] as const);
   return {
     issuers: new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId])),
@@ -139,7 +151,18 @@ async function readIssuers(directory: Client<typeof DirectoryService>): Promise<
     likeKeycloak: new Set(
       issuers.filter(({ endpoints }) => endpoints === 'keycloak').map(({ tenantId }) => tenantId),
     ),
+    uses: new Map([
+      ...issuers.map(({ tenantId, declaredUse }) => [tenantId, useOf(declaredUse)] as const),
+      ['', useOf(sharedDeclaredUse)],
+    ]),
   };
+}
+
+/** Compatibility until 0.4: a directory of version 0.2 sends none. */
+function useOf(sent: DeclaredUse | undefined): DeclaredUse {
+  if (sent === undefined) return declaresNothing;
+  const { idTokenAlgorithms, authenticationMethods, grantTypes } = sent;
+  return { idTokenAlgorithms, authenticationMethods, grantTypes };
 }
 
 function declaringMore(before: DeclaredAlgorithms, now: DeclaredAlgorithms): string[] {
@@ -154,7 +177,7 @@ function declaringMore(before: DeclaredAlgorithms, now: DeclaredAlgorithms): str
  */
 export interface WatchedIssuers extends Pick<
   IssuerList,
-  'get' | 'current' | 'reload' | 'declaredBy' | 'endpointsOf'
+  'get' | 'current' | 'reload' | 'declaredBy' | 'declaredUseAt' | 'endpointsOf'
 > {
   close(): Promise<void>;
 }
@@ -187,6 +210,7 @@ export function watchTenantIssuers(deps: {
     get: () => list.get(),
     current: () => list.current(),
     declaredBy: (tenantId) => list.declaredBy(tenantId),
+    declaredUseAt: (tenantId) => list.declaredUseAt(tenantId),
     endpointsOf: (tenantId) => list.endpointsOf(tenantId),
     reload: () => list.reload(),
     close: () => watch.close(),

@@ -1,10 +1,12 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import {
+  allowPrivateSetting,
   choice,
   consoleSecretSetting,
   consoleUrlSetting,
   integer,
   issuerSetting,
+  list,
   operatorTenantSetting,
   secret,
 } from '@tessera/process/settings';
@@ -32,6 +34,22 @@ export const directoryConfig = z
     }),
     /** In characters, of passwords that are declared; imported hashes are accepted as they are. */
     TESSERA_PASSWORD_MIN_LENGTH: integer(8, { min: 1, max: 128 }),
+    /**
+     * `spiffe://prod.example=https://spire.internal/bundle,https://ci.example=/etc/keys/ci.json`: where the keys of
+     * issuers are that applications trust: a JWK Set at an address, which may be private, or in a file; of a trust domain
+     * its SPIFFE bundle. Other issuers are asked where their keys are.
+     */
+    TESSERA_TRUSTED_ISSUER_KEYS: list().refine((entries) => parseIssuerKeys(entries) !== undefined, {
+      error: 'expected entries such as https://ci.example=/etc/keys/ci.json, each issuer once',
+    }),
+    /** `https://kubernetes.default.svc`: the API server whose service accounts applications may trust. Absent: none. */
+    TESSERA_KUBERNETES_API: z
+      .string()
+      .regex(/^https?:\/\/[^/?#]+$/, 'expected an origin such as https://kubernetes.default.svc')
+      .optional(),
+    /** The folder with `token` and `ca.crt` to ask it with. */
+    TESSERA_KUBERNETES_CREDENTIALS: z.string().default('/var/run/secrets/kubernetes.io/serviceaccount'),
+    TESSERA_ALLOW_PRIVATE: allowPrivateSetting,
     /** Size of Node's thread pool, which bounds the hashes too. */
     UV_THREADPOOL_SIZE: integer(4, { min: 1, max: 1024 }),
   })
@@ -51,6 +69,20 @@ export const directorySecret = {
   name: 'directory-pepper',
   setting: (value: string) => value,
 };
+
+/** By issuer: a file, or an address. Undefined if an entry is none. */
+export function parseIssuerKeys(
+  entries: readonly string[],
+): ReadonlyMap<string, { readonly file: string } | { readonly address: string }> | undefined {
+  const sources = new Map<string, { readonly file: string } | { readonly address: string }>();
+  for (const entry of entries) {
+    const [, issuer = '', source = ''] =
+      /^((?:https?|spiffe):\/\/[^=]+)=(\/.+|https?:\/\/.+)$/.exec(entry) ?? [];
+    if (issuer === '' || sources.has(issuer)) return undefined;
+    sources.set(issuer, source.startsWith('/') ? { file: source } : { address: source });
+  }
+  return sources;
+}
 
 /** The bytes of the pepper; undefined when the text does not hold 32. */
 export function decodePepper(text: string): Buffer | undefined {

@@ -1,4 +1,11 @@
-import { adminAudience, adminResourceName, adminScopes, issuesLikeKeycloak } from '@tessera/oauth';
+import {
+  adminAudience,
+  adminResourceName,
+  adminScopes,
+  declaresNothing,
+  issuesLikeKeycloak,
+  type DeclaredUse,
+} from '@tessera/oauth';
 import { ChangeKind } from '@tessera/proto-gen/directory';
 import { applicationFields } from './applications/fields.ts';
 import { messageOf } from './fields/field.ts';
@@ -22,10 +29,30 @@ export function tenantMessage(tenant: TenantRecord, sendsMail: boolean) {
   return { tenantId: tenant.tenantId, ...messageOf(tenantFields, tenant), sendsMail };
 }
 
-export function issuersMessage({ issuers, sharedAlgorithms }: ListedIssuers) {
+/** @param uses what applications declare, by the tenant whose issuer it is, or '' for the shared one */
+export function issuersMessage(
+  { issuers, sharedAlgorithms }: ListedIssuers,
+  uses: ReadonlyMap<string, DeclaredUse>,
+) {
+  const usedAt = (tenantId: string, algorithms: readonly string[]) => {
+    const { idTokenAlgorithms, authenticationMethods, grantTypes } = uses.get(tenantId) ?? declaresNothing;
+    return {
+      algorithms: [...new Set([...algorithms, ...idTokenAlgorithms])],
+      use: {
+        idTokenAlgorithms: [...idTokenAlgorithms],
+        authenticationMethods: [...authenticationMethods],
+        grantTypes: [...grantTypes],
+      },
+    };
+  };
+  const shared = usedAt('', sharedAlgorithms);
   return {
-    issuers: issuers.map((own) => ({ ...own, signingAlgorithms: [...own.signingAlgorithms] })),
-    sharedSigningAlgorithms: [...sharedAlgorithms],
+    issuers: issuers.map((own) => {
+      const { algorithms, use } = usedAt(own.tenantId, own.signingAlgorithms);
+      return { ...own, signingAlgorithms: algorithms, declaredUse: use };
+    }),
+    sharedSigningAlgorithms: shared.algorithms,
+    sharedDeclaredUse: shared.use,
   };
 }
 

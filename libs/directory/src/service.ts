@@ -7,6 +7,7 @@ import {
   type CommandLineLogin,
   type ConsoleClient,
 } from './applications/built-in-applications.ts';
+import type { VerifyAssertion } from './assertions/verify-assertion.ts';
 import type { ClientSecrets } from './secrets/client-secrets.ts';
 import {
   applicationMessage,
@@ -30,6 +31,7 @@ export interface DirectoryDeps {
   readonly feed: ChangeFeed<SequencedChange>;
   readonly secrets: ClientSecrets;
   readonly pepperCheck: PepperCheck;
+  readonly verifyAssertion: VerifyAssertion;
   readonly secretUses: SecretUses;
   /** Undefined if nobody may administer every tenant. */
   readonly operatorTenant: string | undefined;
@@ -45,6 +47,7 @@ export type RecordReads = Pick<
   Handlers<typeof DirectoryService>,
   | 'getApplication'
   | 'verifyApplicationSecret'
+  | 'verifyClientAssertion'
   | 'getTenant'
   | 'getTenantLooks'
   | 'listTenantIssuers'
@@ -95,6 +98,11 @@ export function directoryHandlers(deps: DirectoryDeps): RecordReads {
       return { verified: true, expiresAt: seconds(match.expiresAt ?? 0) };
     },
 
+    async verifyClientAssertion(presented) {
+      const { reusableUntilMs, ...verified } = await deps.verifyAssertion(presented);
+      return { ...verified, reusableUntilMs: BigInt(reusableUntilMs) };
+    },
+
     async getTenant({ tenantId }) {
       const tenant = await store.findTenant(tenantId);
       if (tenant === undefined) throw notFound('The tenant');
@@ -108,7 +116,7 @@ export function directoryHandlers(deps: DirectoryDeps): RecordReads {
     },
 
     async listTenantIssuers() {
-      return issuersMessage(await store.tenantIssuers());
+      return issuersMessage(await store.tenantIssuers(), await store.declaredUses());
     },
 
     async getUser({ tenantId, userId }) {

@@ -6,6 +6,7 @@ import { userIdPrefix } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
 import type { Route } from '@tessera/rpc';
 import { ChangeFeed, startPurge, type Migrations } from '@tessera/stores';
+import { openAssertions } from './assertions/open-assertions.ts';
 import { hashConcurrency, pepperOf, type DirectoryConfig } from './config.ts';
 import { purgeDeleted, type ForgetPeople } from './deleted/deleted-records.postgres.ts';
 import { createDeclaredTotps } from './factors/declared-totps.ts';
@@ -107,12 +108,14 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     refusals,
   });
   const passwords = new Passwords({ hashQueue, random });
-  const adminStore = createAdminStore(database, { clock, random, announce });
-  const changeRecord = createChangeRecord(database, { clock, random, announce });
+  const planning = { clock, random, announce, sharedIssuer: config.TESSERA_ISSUER };
+  const adminStore = createAdminStore(database, planning);
+  const changeRecord = createChangeRecord(database, planning);
   const purge = startPurge(
     { purge: (limit) => purgeDeleted(database, limit, forgetPeople) },
     { what: 'deleted records', log },
   );
+  const assertions = openAssertions(config, runtime);
   const providerSecrets = createProviderSecrets(pepper);
   const declaredTotps = createDeclaredTotps(pepper);
   const newUserId = () => opaqueValue(userIdPrefix, random, 16);
@@ -153,6 +156,7 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
         feed,
         secrets,
         pepperCheck,
+        verifyAssertion: assertions.verify,
         secretUses,
         operatorTenant: config.TESSERA_OPERATOR_TENANT,
         commandLineLogin: config.TESSERA_CLI_LOGIN,
@@ -176,6 +180,7 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     },
     async close() {
       await purge.close();
+      await assertions.close();
       await feed.close();
       await secretUses.close();
     },

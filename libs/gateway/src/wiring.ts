@@ -85,6 +85,7 @@ export function buildGateway(
     tenants: createIssuerRouter({
       current: () => issuers.current(),
       endpointsOf: (tenantId) => issuers.endpointsOf(tenantId),
+      declaredUseAt: (tenantId) => issuers.declaredUseAt(tenantId),
       sharedIssuer: config.TESSERA_ISSUER,
       isOtherName: hostFilter(config.TESSERA_ALLOWED_HOSTS),
       isSharedPath: (path) => collidesWithServedPath(path),

@@ -19,6 +19,7 @@ export * from './signing-algorithms.ts';
 export * from './user-id.ts';
 export * from './request/authorization-request.ts';
 export * from './request/claims-parameter.ts';
+export * from './request/client-assertion.ts';
 export * from './request/client-authentication.ts';
 export * from './request/passkey-ceremony.ts';
 export * from './request/pkce.ts';

@@ -29,6 +29,28 @@ describe('contractMetadata', () => {
   });
 });
 
+describe('what applications of an issuer declare', () => {
+  it('is announced in both documents, with the algorithms of assertions, and without it nothing is', () => {
+    const declared = {
+      idTokenAlgorithms: ['ES256'],
+      authenticationMethods: ['private_key_jwt'],
+      grantTypes: ['jwt_bearer'],
+    };
+    const both = [authorizationServerMetadata, contractMetadata];
+    const grants = ['urn:ietf:params:oauth:grant-type:jwt-bearer', 'jwt_bearer'];
+    for (const [at, build] of both.entries()) {
+      const document: Readonly<Record<string, unknown>> = build(issuer, { ...served, declared });
+      expect(document['id_token_signing_alg_values_supported']).toEqual(['RS256', 'ES256']);
+      expect(document['token_endpoint_auth_methods_supported']).toContain('private_key_jwt');
+      expect(document['token_endpoint_auth_methods_supported']).not.toContain('spiffe_jwt');
+      expect(document['token_endpoint_auth_signing_alg_values_supported']).not.toContain('HS256');
+      expect(document['grant_types_supported']).toContain(grants[at]);
+      const without = JSON.stringify(build(issuer, served));
+      expect(without).not.toMatch(/_jwt|jwt.bearer|auth_signing_alg|ES256/);
+    }
+  });
+});
+
 describe('contractMetadata compared with authorizationServerMetadata', () => {
   const metadata = authorizationServerMetadata(issuer, served);
 

@@ -1,5 +1,6 @@
 import { acrValues } from './token/authentication-class.ts';
 import { grantTypes } from './grant-types.ts';
+import { assertionAlgorithms } from './request/client-assertion.ts';
 import { clientAuthenticationMethods } from './request/client-authentication.ts';
 import { supportedPrompts } from './request/authorization-request.ts';
 import { responseModes } from './request/redirect-response.ts';
@@ -107,11 +108,42 @@ export function providerAnswerUri(issuer: string, tenantId: string, provider: st
   return `${issuer.replace(/\/$/, '')}${providerPath}/${tenantId}/${provider}`;
 }
 
-const methods = clientAuthenticationMethods.map(({ name }) => name);
-const provingMethods = clientAuthenticationMethods.filter(({ proves }) => proves).map(({ name }) => name);
+/** What is announced only because applications of an issuer declare it. */
+export interface DeclaredUse {
+  /** Besides RS256, of ID tokens. */
+  readonly idTokenAlgorithms: readonly string[];
+  /** Of `private_key_jwt` and `spiffe_jwt`. */
+  readonly authenticationMethods: readonly string[];
+  /** Short names. */
+  readonly grantTypes: readonly string[];
+}
+
+export const declaresNothing: DeclaredUse = {
+  idTokenAlgorithms: [],
+  authenticationMethods: [],
+  grantTypes: [],
+};
+
+/** What an issuer serves for its applications: without a declaration, what every issuer does. */
+function servedBy({ idTokenAlgorithms, authenticationMethods, grantTypes: grants }: DeclaredUse) {
+  const methods = clientAuthenticationMethods.filter(
+    (method) => !('declared' in method) || authenticationMethods.includes(method.name),
+  );
+  const assertions = methods.some((method) => 'declared' in method);
+  const algorithmsOf = (endpoint: string) =>
+    assertions ? { [`${endpoint}_endpoint_auth_signing_alg_values_supported`]: assertionAlgorithms } : {};
+  return {
+    methods: methods.map(({ name }) => name),
+    provingMethods: methods.filter(({ proves }) => proves).map(({ name }) => name),
+    grants: grantTypes.filter(({ name, declared }) => declared === undefined || grants.includes(name)),
+    idTokenAlgorithms: [defaultSigningAlgorithm, ...idTokenAlgorithms],
+    algorithmsOf,
+  };
+}
 
 /** The contract's table, in its order and with its names and values. */
-function contractFields(issuer: string) {
+function contractFields(issuer: string, declared: DeclaredUse) {
+  const { idTokenAlgorithms, provingMethods, grants } = servedBy(declared);
   return {
     issuer,
     jwks_uri: endpointUri(issuer, 'jwks'),
@@ -122,9 +154,9 @@ function contractFields(issuer: string) {
     userinfo_endpoint: endpointUri(issuer, 'userinfo'),
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [defaultSigningAlgorithm],
+    id_token_signing_alg_values_supported: idTokenAlgorithms,
     token_endpoint_auth_methods_supported: provingMethods,
-    grant_types_supported: grantTypes.map((grantType) => grantType.name),
+    grant_types_supported: grants.map(({ name }) => name),
     scopes_supported: ['openid', 'profile', 'email', 'phone', 'offline_access'],
   };
 }
@@ -148,6 +180,8 @@ export interface ServedFacts {
   readonly uiLocales: readonly string[];
   /** Whose paths the endpoints have; default: ours. */
   readonly endpoints?: EndpointStyle;
+  /** Default: nothing. */
+  readonly declared?: DeclaredUse;
 }
 
 /**
@@ -155,7 +189,7 @@ export interface ServedFacts {
  * every other registered field. The device, backchannel and logout endpoints are left out, as the contract asks.
  */
 export function contractMetadata(issuer: string, served: ServedFacts): Readonly<Record<string, unknown>> {
-  const fields = contractFields(issuer);
+  const fields = contractFields(issuer, served.declared ?? declaresNothing);
   const registered = Object.entries(authorizationServerMetadata(issuer, served));
   const others = registered.filter(
     ([name]) => !Object.hasOwn(fields, name) && !notListedByContract.has(name),
@@ -170,8 +204,9 @@ export function contractMetadata(issuer: string, served: ServedFacts): Readonly<
  */
 export function authorizationServerMetadata(
   issuer: string,
-  { deliveryModes, uiLocales, endpoints = 'standard' }: ServedFacts,
+  { deliveryModes, uiLocales, endpoints = 'standard', declared = declaresNothing }: ServedFacts,
 ) {
+  const { methods, provingMethods, grants, idTokenAlgorithms, algorithmsOf } = servedBy(declared);
   const uri = (endpoint: Endpoint) => endpointUri(issuer, endpoint, endpoints);
   return {
     issuer,
@@ -187,12 +222,15 @@ export function authorizationServerMetadata(
     scopes_supported: [...builtInScopes],
     response_types_supported: ['code'],
     response_modes_supported: responseModes,
-    grant_types_supported: grantTypes.map((grantType) => grantType.standard),
+    grant_types_supported: grants.map(({ standard }) => standard),
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [defaultSigningAlgorithm],
+    id_token_signing_alg_values_supported: idTokenAlgorithms,
     token_endpoint_auth_methods_supported: methods,
+    ...algorithmsOf('token'),
     introspection_endpoint_auth_methods_supported: provingMethods,
+    ...algorithmsOf('introspection'),
     revocation_endpoint_auth_methods_supported: methods,
+    ...algorithmsOf('revocation'),
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     claims_supported: claimsSupported,

@@ -29,17 +29,21 @@ export function createFetch({
   allowPrivate,
   timeoutMs,
   longestBytes,
+  authority,
 }: {
   readonly places: Pick<Places, 'isHeld'>;
   readonly allowPrivate: boolean;
   readonly timeoutMs: number;
   readonly longestBytes: number;
+  /** PEM of the authorities of the server's certificate, read for each request; default: the usual ones. */
+  readonly authority?: () => Promise<string>;
 }): Fetch {
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
     if (!places.isHeld()) throw new Error('a request waits for a server of others without a place');
     const problem = allowPrivate ? undefined : problemOf(url);
     if (problem !== undefined) throw new Error(`the address is refused: ${problem}`);
     const sent = bodyOf(body);
+    const ca = await authority?.();
     const limit = AbortSignal.timeout(timeoutMs);
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const request = url.startsWith('https:') ? httpsRequest : httpRequest;
@@ -51,6 +55,7 @@ export function createFetch({
         agent: false,
         signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
         ...(allowPrivate ? {} : { lookup: publicLookup() }),
+        ...(ca !== undefined && { ca }),
       },
       (incoming) => void answerOf(incoming, longestBytes).then(resolve, reject),
     );

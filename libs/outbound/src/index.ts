@@ -4,7 +4,7 @@
  * its `places`.
  *
  *     device, token (webhooks, callbacks, logout notices) ─> delivery ─> send ──> HTTPS to the receiver
- *     authorize (providers of tenants) ──> places.hold ────────────────> fetch ─> HTTPS to the provider
+ *     authorize (providers of tenants), directory (keys of trusted issuers) ──> places.hold ─> fetch ─> HTTPS to them
  *                                                                        └─> public-address   before each connection
  *     libs/delivery says when, and when again
  */

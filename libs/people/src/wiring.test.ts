@@ -209,6 +209,7 @@ describe('callers', () => {
       getTenantLooks: ['gateway'],
       listTenantIssuers: ['gateway', 'token'],
       verifyApplicationSecret: ['device', 'token'],
+      verifyClientAssertion: ['device', 'token'],
       getUser: ['gateway', 'authorize', 'device', 'token', 'admin', 'operator'],
       batchGetUsers: ['authorize', 'device', 'token'],
       findUser: ['authorize', 'device', 'admin', 'operator'],

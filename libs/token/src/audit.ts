@@ -66,7 +66,7 @@ export interface AuditedRequest {
 /** Runs `work` and adds an audit row if it is denied, unless a store has written one. Rethrows what `work` throws. */
 export async function auditDenied<T>(
   audit: Pick<AuditBatch, 'add'>,
-  request: AuditedRequest,
+  request: AuditedRequest | (() => AuditedRequest),
   { requestId }: Pick<CallContext, 'requestId'>,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -76,11 +76,19 @@ export async function auditDenied<T>(
     if (error instanceof OAuthError && !unaudited.has(error.code) && !isAudited(error)) {
       const event = eventNames[error.code] ?? 'token.denied';
       const reason = auditReasonOf(error) ?? error.code;
-      const details = refusalDetails(error.refusal, request.details);
-      audit.add({ event, outcome: 'failure', reason, requestId, ...request, ...details, ...tenantOf(error) });
+      const claimed = typeof request === 'function' ? request() : request;
+      const details = refusalDetails(error.refusal, claimed.details);
+      const row = { event, outcome: 'failure', reason, requestId, ...claimed, ...details } as const;
+      audit.add({ ...row, ...tenantOf(error), clientId: clientIdOf(error) ?? claimed.clientId });
     }
     throw error;
   }
+}
+
+/** Of the application that a refused client proves to be or names, if it is known. */
+export function clientIdOf(error: unknown): string | undefined {
+  const { cause } = error instanceof OAuthError ? error : {};
+  return cause instanceof ClientRefusal ? cause.clientId : undefined;
 }
 
 /** Of the application whose client is refused. */

@@ -4,7 +4,7 @@ import type { CallContext } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type Application } from '@tessera/proto-gen/directory';
 import type { Caller, ClientCredentials } from '@tessera/proto-gen/token';
-import { auditDenied, auditReasonOf, oauthError } from './audit.ts';
+import { auditDenied, auditReasonOf, clientIdOf, oauthError } from './audit.ts';
 import { requestedAt } from './requested-issuer.ts';
 
 /** Whether the application is a confidential client (RFC 6749 §2.1). */
@@ -32,7 +32,8 @@ export async function authenticateClient(
     });
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
-    throw refusedClient(error, directory, { clientId, phase: 'client', reason: auditReasonOf(error) });
+    const named = clientIdOf(error) ?? clientId;
+    throw refusedClient(error, directory, { clientId: named, phase: 'client', reason: auditReasonOf(error) });
   }
 }
 

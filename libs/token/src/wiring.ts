@@ -17,7 +17,7 @@ import { bearerAuthentication } from './introspection/bearer-authentication.ts';
 import { parseCertificateClients } from './introspection/certificate-clients.ts';
 import type { TokenConfig } from './config.ts';
 import { authorizationCodeGrant } from './grants/authorization-code.ts';
-import { clientCredentialsGrant } from './grants/client-credentials.ts';
+import { clientCredentialsGrant, jwtBearerGrant } from './grants/client-credentials.ts';
 import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
 import { createFamilyCount } from './impact/count-families.ts';
@@ -88,6 +88,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const grants = [
     authorizationCodeGrant(peers.authorize, oneTime),
     clientCredentialsGrant(audit),
+    jwtBearerGrant(audit),
     refreshTokenGrant({ ...oneTime, families: refresh, retryWindowSeconds }),
     ...(peers.device === undefined
       ? []

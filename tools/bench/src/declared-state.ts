@@ -1,4 +1,4 @@
-import { argon2Sync, createHmac } from 'node:crypto';
+import { argon2Sync, createECDH, createHmac, createPrivateKey, sign, type KeyObject } from 'node:crypto';
 
 /** Who is declared. */
 export interface Population {
@@ -45,6 +45,40 @@ export const passwordOf = (seed: string): string => derive(seed, 'password');
 export function clientOf(seed: string, tenant: number, index: number): Client {
   const clientId = `app-${tenant}-${index}`;
   return { tenant, clientId, clientSecret: derive(seed, clientId) };
+}
+
+/** Whose tokens prove to be an application: an issuer that nothing is asked of, as its keys are in a file. */
+export const workloadIssuer = 'https://cluster.example';
+
+const trustOf = (clientId: string) => ({
+  issuer: workloadIssuer,
+  subject: `system:serviceaccount:bench:${clientId}`,
+});
+
+/** A key of that issuer; its public part is a JWK Set. */
+export function workloadKey(seed: string): {
+  readonly privateKey: KeyObject;
+  readonly keys: readonly object[];
+} {
+  const scalar = createHmac('sha256', seed).update('workload').digest();
+  const curve = createECDH('prime256v1');
+  curve.setPrivateKey(scalar);
+  const point = curve.getPublicKey();
+  const [x = '', y = ''] = [point.subarray(1, 33), point.subarray(33)].map((part) => part.toString('base64url'));
+  const jwk = { kty: 'EC', crv: 'P-256', x, y };
+  const privateKey = createPrivateKey({ key: { ...jwk, d: scalar.toString('base64url') }, format: 'jwk' });
+  return { privateKey, keys: [{ ...jwk, kid: 'bench', alg: 'ES256', use: 'sig' }] };
+}
+
+/** A token of that issuer for an application, good for an hour. */
+export function workloadToken(seed: string, { clientId }: Client, audience: string): string {
+  const now = Math.floor(Date.now() / 1000);
+  const { issuer, subject } = trustOf(clientId);
+  const claims = { iss: issuer, sub: subject, aud: audience, iat: now, exp: now + 3_600 };
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const text = `${part({ alg: 'ES256', kid: 'bench' })}.${part(claims)}`;
+  const key = { key: workloadKey(seed).privateKey, dsaEncoding: 'ieee-p1363' } as const;
+  return `${text}.${sign('sha256', Buffer.from(text), key).toString('base64url')}`;
 }
 
 /** The applications that take part; neighbours in the list belong to different tenants. */
@@ -104,6 +138,7 @@ export function declaredState(seed: string, population: Population, number = 0):
         name: `Application ${index}`,
         type: 'confidential',
         secrets: [{ value: clientSecret }],
+        ...(index < population.active && { trusts: [trustOf(clientId)] }),
         grantTypes: ['authorization_code', 'refresh_token', 'client_credentials', 'device_code'],
         redirectUris: [redirectUri],
         scopes: ['openid', 'profile', 'email', 'offline_access', ...orders, ...parcels],

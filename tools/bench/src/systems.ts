@@ -2,7 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { freePort } from '@tessera/test-kit/provision';
 import { planSystem, ServerProcess, type Environment, type PlannedProcess } from '@tessera/test-client';
-import { declaredState, sharedIssuer, type Population } from './declared-state.ts';
+import {
+  declaredState,
+  sharedIssuer,
+  workloadIssuer,
+  workloadKey,
+  type Population,
+} from './declared-state.ts';
 import type { Topology } from './options.ts';
 import { populate } from './populate.ts';
 import type { Stores } from './stores.ts';
@@ -68,6 +74,8 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
     TESSERA_DIRECTORY_PEPPER: secret(seed, 1),
     TESSERA_TOKEN_REFRESH_KEYS: `1:${secret(seed, 2)}`,
     ...(applyFile === undefined ? {} : { TESSERA_APPLY_FILE: applyFile }),
+    // An earlier version does not know the setting.
+    ...(root === undefined && { TESSERA_TRUSTED_ISSUER_KEYS: `${workloadIssuer}=${keysIn(options)}` }),
     ...environment,
   });
   const { TESSERA_RPC_PORT: port, TESSERA_RPC_TOKEN: token = '' } =
@@ -75,6 +83,13 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
   const calls = port === undefined ? {} : { calls: { target: `127.0.0.1:${port}`, token } };
   const name = root === undefined ? topology : nameBeside(topology, root);
   return start(name, plan, { kind: 'tessera', baseUrl, seed, population, ...calls }, options);
+}
+
+/** Writes the keys of those whose tokens prove to be applications; resolves with the file. */
+function keysIn({ directory, seed }: SystemOptions): string {
+  const file = join(directory, 'workload-keys.json');
+  writeFileSync(file, JSON.stringify({ keys: workloadKey(seed).keys }));
+  return file;
 }
 
 /** What a topology of another checkout is called. */

@@ -24,6 +24,18 @@ const hashesPerSecond: Measure = {
 // Those of the operation itself: in seconds that follow minutes of rest, many a record of the directory is read again.
 const statements: Measure = { of: (row) => row.statements - row.rereads, unit: 'SQL', digits: 1 };
 
+/** The cost of a row as a multiple of that of the same token request with a secret. */
+const secret: Measure = {
+  of: (row, rows) => {
+    const other = rows.find(
+      ({ system, operation }) => system === row.system && operation === 'client-credentials-form',
+    );
+    return other && ratioOf(row) / ratioOf(other);
+  },
+  unit: '× secret',
+  digits: 2,
+};
+
 /** An operation, where it runs, how its figure is read, and what is aimed at: at most, or at least. */
 type Target = readonly [OperationName, 'compact' | 'split', Measure, number, 'at least'?];
 
@@ -33,6 +45,8 @@ const targetsOfOperations: readonly Target[] = [
   ['client-credentials-json', 'compact', signatures, 1.5],
   ['client-credentials-json', 'split', signatures, 2.8],
   ['client-credentials-es256', 'compact', signatures, 0.6],
+  ['client-credentials-federated', 'compact', secret, 1.5],
+  ['client-credentials-federated', 'compact', statements, 0],
   ['introspect-access', 'compact', bare, 3],
   ['introspect-access', 'compact', peer, 0.55],
   ['introspect-call', 'split', bare, 1.6],

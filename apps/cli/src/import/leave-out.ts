@@ -55,11 +55,13 @@ const divisible = new Set([
   'logoutRedirectUriPrefixes',
   'logoutRedirectUris',
   'passkeys',
+  'publicKeys',
   'redirectUriPrefixes',
   'redirectUris',
   'roleMappings',
   'roles',
   'scopes',
+  'trusts',
 ]);
 /** What has no meaning without another key. */
 const companions: Readonly<Record<string, string>> = {

@@ -133,7 +133,7 @@ const byKind: { readonly [K in RecordKind]: Omit<Noun, 'name'> } = {
     help: {
       authenticationPolicy: neededSignIns,
       type: 'public or confidential',
-      grantTypes: 'authorization_code, refresh_token, client_credentials, device_code, ciba',
+      grantTypes: 'authorization_code, refresh_token, client_credentials, device_code, ciba, jwt_bearer',
       redirectUris: 'where people return after the sign-in',
       redirectUriPrefixes: 'beginnings of redirect URIs, at a tenant with the paths of Keycloak',
       logoutRedirectUriPrefixes: 'beginnings of redirect URIs after a logout, at such a tenant',
@@ -150,6 +150,8 @@ const byKind: { readonly [K in RecordKind]: Omit<Noun, 'name'> } = {
       pkce: 'whether it needs a code challenge: required or optional',
       backchannelLogoutUri: 'https address that is told of ended sessions',
       backchannelLogoutSessionRequired: 'whether that address needs sid',
+      jwksUri: 'https address of the public keys that it signs its assertions with',
+      idTokenSigningAlgorithm: 'alg of its ID tokens and logout tokens: RS256 or ES256',
       idTokenClaims: 'scopes whose claims are in the ID token too: profile, email, phone, address',
       thirdParty: 'whether it asks people for their consent',
       owners: 'owners whose records its own access tokens may write; default: api',

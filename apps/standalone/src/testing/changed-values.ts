@@ -66,6 +66,10 @@ export const changedValues: {
     owners: [{}, { owners: ['orders'] }],
     thirdParty: [{}, { thirdParty: true }],
     authenticationPolicy: [{}, { authenticationPolicy: 'phishing-resistant' }],
+    publicKeys: [{}, { publicKeys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }] }],
+    jwksUri: [{}, { jwksUri: 'https://acme.example/jwks.json' }],
+    trusts: [{}, { trusts: [{ issuer: 'https://ci.example', subject: 'ID' }] }],
+    idTokenSigningAlgorithm: [{}, { idTokenSigningAlgorithm: 'ES256' }],
     secrets: [{}, { secrets: [{ value: 'another secret of the application, which is long' }] }],
   },
   provider: {

@@ -1,4 +1,4 @@
-import { adminScopes, audienceOfEntry, builtInScopes } from '@tessera/oauth';
+import { adminScopes, audienceOfEntry, builtInScopes, defaultSigningAlgorithm } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/admin-applications';
 import type { Gift } from './gift.ts';
 import { apiOwner } from './owners.ts';
@@ -6,6 +6,7 @@ import { apiOwner } from './owners.ts';
 /** What an application gives to who controls it, and to who administers by it. */
 export function giftsOfApplication(application: Application): readonly Gift[] {
   const { clientId, scopes, audiences, introspectAudiences, claims, ciba } = application;
+  const { idTokenSigningAlgorithm: algorithm } = application;
   const ofApis = scopes.filter((name) => !builtInScopes.has(name));
   const webhook = ciba?.url ?? '';
   return [
@@ -40,6 +41,18 @@ export function giftsOfApplication(application: Application): readonly Gift[] {
     })),
     // It tells the application what the directory knows of people.
     ...Object.entries(claims).map(giftOfClaim),
+    // As of resources: the keys of the shared issuer are those of all tenants there.
+    ...(['', defaultSigningAlgorithm].includes(algorithm)
+      ? []
+      : [
+          {
+            field: 'idTokenSigningAlgorithm',
+            what: algorithm,
+            scopes: [],
+            everyTenant: true,
+            atSharedIssuer: true,
+          },
+        ]),
     // What answers there decides for people. Other addresses get what the application gets, which who changes it
     // controls anyway.
     ...(webhook === '' ? [] : [{ field: 'ciba.url', what: webhook, scopes: ['admin.users.write'] }]),

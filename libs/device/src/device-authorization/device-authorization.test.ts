@@ -106,6 +106,19 @@ describe('starting the device flow', () => {
     expect(await codeOf(startDevice(strict, 'acme-tv'))).toBe('no error');
   });
 
+  it('takes an assertion in place of a secret, without client_id too, and audits who was refused (RFC 7521 §4.2)', async () => {
+    strict.directory.assertions.set('of the box', { clientId: 'acme-box' });
+    strict.directory.assertions.set('expired', { clientId: 'acme-box', refusal: 'assertion_expired' });
+    const start = (clientId: string, clientAssertion: string) =>
+      codeOf(startDevice(strict, clientId, { clientSecret: '', attempted: true, clientAssertion }));
+    expect(await start('acme-box', 'of the box')).toBe('no error');
+    expect(await start('', 'of the box')).toBe('no error');
+    expect(await start('', 'unknown')).toBe('invalid_client');
+    expect(await start('', 'expired')).toBe('invalid_client');
+    const failure = { clientId: 'acme-box', reason: 'assertion_expired' };
+    expect(await strict.audited('client.auth_failed', failure)).toHaveLength(1);
+  });
+
   it('refuses empty credentials of a confidential client (RFC 6749 §2.3.1)', async () => {
     const empty = { clientSecret: '', attempted: true };
     expect(await codeOf(startDevice(world, 'acme-box', empty))).toBe('invalid_client');

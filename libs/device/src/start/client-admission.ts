@@ -1,4 +1,5 @@
 import {
+  ClientRefusal,
   refusedClient,
   type ApplicationRecord,
   type DirectoryClient,
@@ -17,6 +18,9 @@ export interface StartRequest {
   readonly clientId: string;
   /** Empty when none was sent. */
   readonly clientSecret: string;
+  /** Empty when none was sent. */
+  readonly clientAssertion: string;
+  readonly clientAssertionType: string;
   /** Whether credentials were sent at all: an empty secret is a wrong secret. */
   readonly attempted: boolean;
   readonly ipAddress: string;
@@ -68,10 +72,16 @@ export function createClientAdmission(deps: {
   const { directory, limiter, limits, audit, requireAuthentication } = deps;
 
   async function identify(request: StartRequest, call: CallContext): Promise<ApplicationRecord> {
-    const { clientId, clientSecret, attempted, ipAddress, at } = request;
-    if (clientId === '') throw new OAuthError('invalid_request', 'The parameter client_id is missing.');
+    const { clientId, clientSecret, clientAssertion, clientAssertionType, attempted, ipAddress, at } =
+      request;
+    if (clientId === '' && clientAssertion === '')
+      throw new OAuthError('invalid_request', 'The parameter client_id is missing.');
     const authenticate = (accepts: 'public' | 'identified'): Promise<ApplicationRecord> =>
-      directory.authenticateClient({ clientId, clientSecret }, { ipAddress, accepts, at }, call.onward());
+      directory.authenticateClient(
+        { clientId, clientSecret, clientAssertion, clientAssertionType },
+        { ipAddress, accepts, at },
+        call.onward(),
+      );
     if (attempted || requireAuthentication) return authenticate('public');
     const client = await authenticate('identified');
     return client.application.authenticatedStartRequired ? authenticate('public') : client;
@@ -84,8 +94,8 @@ export function createClientAdmission(deps: {
     trail: Trail,
   ): Promise<AdmittedClient> {
     const onLimit = (rule: string): void => audit.limited(trail, starter, rule);
-    // A secret that is sent is verified, so every client that passes `identify` with one is authenticated.
-    const authenticated = request.clientSecret !== '';
+    // What is sent is verified, so every client that passes `identify` with a secret or an assertion is authenticated.
+    const authenticated = request.clientSecret !== '' || request.clientAssertion !== '';
     const countAddress = (): Promise<void> =>
       count(limiter, separately(limits.address, authenticated), addressKey(request.ipAddress), onLimit);
     // Wrong secrets have limits of their own, and must not use up those of a client at the same address.
@@ -104,16 +114,19 @@ export function createClientAdmission(deps: {
       let starter: RequestingClient = { kind, clientId: request.clientId };
       try {
         const client = await admitted(starter, request, call, trail);
-        starter = { ...starter, tenantId: client.tenant.tenantId };
+        starter = { ...starter, clientId: client.application.clientId, tenantId: client.tenant.tenantId };
         if (!client.application.grantTypes.includes(grantTypeOf[kind])) {
           throw new OAuthError('unauthorized_client', 'The application may not use this flow.');
         }
         return await work(client);
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
+        // Who sends an assertion alone is known by what it proves.
+        const { clientId = '' } = error.cause instanceof ClientRefusal ? error.cause : starter;
+        if (starter.clientId === '') starter = { ...starter, clientId };
         if (isRefusal(error)) audit.startRefused(trail, starter, error);
         const phase = starter.tenantId === undefined ? 'client' : 'parameters';
-        throw refusedClient(error, directory, { clientId: request.clientId, phase, reason: undefined });
+        throw refusedClient(error, directory, { clientId: starter.clientId, phase, reason: undefined });
       }
     },
   };

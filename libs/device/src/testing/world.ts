@@ -133,6 +133,8 @@ export const newAddress = (): string => {
   return `10.${a}.${b}.${c}`;
 };
 
+const clientAssertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
 /** A device of `clientId` that has begun the flow, and its polls. */
 export async function startDevice(
   world: World,
@@ -142,12 +144,13 @@ export async function startDevice(
     resource = '',
     clientSecret = clientId === 'acme-tv' ? '' : secretOf(clientId),
     attempted = false,
+    clientAssertion = '',
     ipAddress = newAddress(),
   } = {},
 ) {
   const started = await world.device.startDeviceAuthorization({
     caller: { ipAddress, issuer },
-    credentials: { clientId, clientSecret, attempted },
+    credentials: { clientId, clientSecret, attempted, clientAssertion, clientAssertionType },
     scope,
     resource,
   });

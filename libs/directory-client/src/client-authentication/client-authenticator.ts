@@ -1,7 +1,7 @@
 import type { Limiter } from '@tessera/stores';
 import { rootCall } from '@tessera/rpc';
 import type { CallOptions, Client } from '@tessera/rpc';
-import { OAuthError } from '@tessera/oauth';
+import { assertionRefusals, isAssertionRefusal, OAuthError } from '@tessera/oauth';
 import {
   ApplicationType,
   ChangeKind,
@@ -18,6 +18,7 @@ import type {
   AuthenticationOptions,
   ClientCredentials,
 } from '../directory-client-types.ts';
+import type { SentAssertion, VerifiedAssertions } from './verified-assertions.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
 
 /** Why a client is refused, and what may be changed. */
@@ -26,10 +27,12 @@ const hints = {
   application_inactive: 'The application or its tenant is disabled.',
   secret_mismatch:
     'It is none of the secrets of the application. tessera secret list says when each was declared and expires.',
-  no_secret: 'The application is confidential. Send its secret as client_secret_basic or client_secret_post.',
+  no_secret:
+    'The application is confidential. Send its secret as client_secret_basic or client_secret_post, or an assertion.',
   unexpected_secret: 'The application is public. Send no secret, or declare it confidential.',
   public_client: 'This is for confidential applications.',
   other_issuer: 'The tenant of the application is served at another issuer.',
+  ...assertionRefusals,
 } as const;
 
 export type ClientRefusalReason = keyof typeof hints;
@@ -38,13 +41,15 @@ export type ClientRefusalReason = keyof typeof hints;
 export class ClientRefusal extends Error {
   override readonly name = 'ClientRefusal';
   readonly reason: ClientRefusalReason;
-  /** Of the application that the client names; undefined if there is none. */
+  /** Of the application that the client names or proves to be; undefined if there is none. */
   readonly tenantId: string | undefined;
+  readonly clientId: string | undefined;
 
   constructor(reason: ClientRefusalReason, client: ApplicationRecord | undefined) {
     super(reason);
     this.reason = reason;
     this.tenantId = client?.tenant.tenantId;
+    this.clientId = client?.application.clientId;
   }
 }
 
@@ -60,6 +65,7 @@ export class ClientAuthenticator {
   readonly #directory: Client<typeof DirectoryService>;
   readonly #cache: DirectoryCache;
   readonly #secrets: VerifiedSecrets;
+  readonly #assertions: VerifiedAssertions;
   readonly #limiter: Limiter | undefined;
   readonly #verifications = new SingleFlight<Identified>();
 
@@ -67,22 +73,45 @@ export class ClientAuthenticator {
     readonly directory: Client<typeof DirectoryService>;
     readonly cache: DirectoryCache;
     readonly secrets: VerifiedSecrets;
+    readonly assertions: VerifiedAssertions;
     readonly limiter: Limiter | undefined;
   }) {
     this.#directory = deps.directory;
     this.#cache = deps.cache;
     this.#secrets = deps.secrets;
+    this.#assertions = deps.assertions;
     this.#limiter = deps.limiter;
   }
 
   async authenticate(
-    { clientId, clientSecret = '' }: ClientCredentials,
+    { clientId, clientSecret = '', clientAssertion = '', clientAssertionType = '' }: ClientCredentials,
     { ipAddress, accepts = 'public', at }: AuthenticationOptions,
     call: CallOptions,
   ): Promise<ApplicationRecord> {
-    const client = await this.#identify({ clientId, clientSecret, ipAddress }, accepts, call);
+    const client = await (clientAssertion === ''
+      ? this.#identify({ clientId, clientSecret, ipAddress }, accepts, call)
+      : this.#byAssertion(
+          { clientId, assertion: clientAssertion, assertionType: clientAssertionType },
+          { ipAddress, at },
+          call,
+        ));
     if (!isServedAt(client.tenant, at)) throw invalidClient(new ClientRefusal('other_issuer', client));
     return client;
+  }
+
+  /** Whoever can prove to be the application needs no secret; `clientId`, if it is sent, was compared. */
+  async #byAssertion(
+    sent: SentAssertion,
+    from: Pick<AuthenticationOptions, 'ipAddress' | 'at'>,
+    call: CallOptions,
+  ): Promise<ApplicationRecord> {
+    const { clientId, refusal } = await this.#assertions.verify(sent, from, call);
+    const client = clientId === '' ? undefined : await this.#cache.application(clientId, call);
+    if (refusal !== '') {
+      const reason = isAssertionRefusal(refusal) ? refusal : 'assertion_trust';
+      throw invalidClient(new ClientRefusal(reason, client));
+    }
+    return requireClient(client, { secret: true });
   }
 
   async #identify(
@@ -105,13 +134,19 @@ export class ClientAuthenticator {
   /** The results of verifications in progress are not cached, because they may be older than the change. */
   drop({ kind, tenantId, id }: WatchChangesResponse): void {
     if (kind === ChangeKind.USER) return;
-    if (kind === ChangeKind.APPLICATION) this.#secrets.drop(id);
-    else this.#secrets.dropTenant(tenantId);
+    if (kind === ChangeKind.APPLICATION) {
+      this.#secrets.drop(id);
+      this.#assertions.drop(id);
+    } else {
+      this.#secrets.dropTenant(tenantId);
+      this.#assertions.dropTenant(tenantId);
+    }
     this.#verifications.forgetAll();
   }
 
   clear(): void {
     this.#secrets.clear();
+    this.#assertions.clear();
     this.#verifications.forgetAll();
   }
 

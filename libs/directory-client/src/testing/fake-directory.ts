@@ -24,6 +24,13 @@ export { enrolmentCode, passkeyAnswer } from './fake-ways-in.ts';
 
 type Calls = Handlers<typeof DirectoryService>;
 
+/** What an assertion proves; by default it counts once. */
+export interface FakeAssertion {
+  readonly clientId: string;
+  readonly refusal?: string;
+  readonly reusableUntilMs?: bigint;
+}
+
 /**
  * A directory in memory that behaves like the real one towards the services that read it. Its records can be changed
  * while it runs, and watchers receive the changes. It counts its calls, and can be slow, unavailable or disconnected.
@@ -54,6 +61,8 @@ export class FakeDirectory {
   readonly person = fakePerson(this);
   /** Refuses all calls. Open streams stay open. */
   unavailable = false;
+  /** Assertions that prove something, or are refused; any other is `assertion_trust`. */
+  readonly assertions = new Map<string, FakeAssertion>();
   /** The algorithms that resources at the shared issuer declare. */
   sharedAlgorithms: string[] = [];
   readonly #waysIn = new FakeWaysIn(this);
@@ -117,7 +126,8 @@ export class FakeDirectory {
 
   /** Reads of records and secrets so far. */
   get reads(): number {
-    return this.calls.getApplication + this.calls.getUser + this.calls.verifyApplicationSecret;
+    const { getApplication, getUser, verifyApplicationSecret, verifyClientAssertion } = this.calls;
+    return getApplication + getUser + verifyApplicationSecret + verifyClientAssertion;
   }
 
   #receive(method: keyof Calls, request: unknown): void {
@@ -164,6 +174,12 @@ export class FakeDirectory {
         const application = this.applications.get(clientId);
         const verified = application?.secret === clientSecret;
         return this.#respond({ verified, expiresAt: verified ? application.secretExpiresAt : 0n });
+      },
+      verifyClientAssertion: ({ assertion, clientId: sent }) => {
+        const proved = this.assertions.get(assertion) ?? { clientId: '', refusal: 'assertion_trust' };
+        const tenantId = this.applications.get(proved.clientId)?.tenantId ?? '';
+        const refusal = ['', proved.clientId].includes(sent) ? {} : { refusal: 'assertion_subject' };
+        return this.#respond({ ...proved, ...refusal, tenantId });
       },
       getTenant: ({ tenantId }) => this.#respond({ tenant: { ...found(this.tenants.get(tenantId)) } }),
       listTenantIssuers: () => {

@@ -10,6 +10,7 @@ import {
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
 import { checkRoles } from '../resources/checks.ts';
 import type { DeclaredApplication } from './fields.ts';
+import { checkTrusts } from './trusts.ts';
 
 type Checked = Omit<DeclaredApplication, 'secrets'>;
 
@@ -34,6 +35,7 @@ export function checkApplication(application: Checked, surroundings: Surrounding
   checkDefaultScopes(application, surroundings, report);
   checkAudiences(application, surroundings, report);
   checkReferences(application, surroundings, report);
+  checkTrusts(application, report);
 }
 
 function checkClientType(application: Checked, report: Report): void {
@@ -46,6 +48,8 @@ function checkClientType(application: Checked, report: Report): void {
     // RFC 6749 §4.4: the client credentials grant MUST only be used by confidential clients.
     report(['grantTypes', grantTypes.indexOf('client_credentials')], 'is for confidential applications only');
   }
+  if (grantTypes.includes('jwt_bearer'))
+    report(['grantTypes', grantTypes.indexOf('jwt_bearer')], 'is for confidential applications only');
 }
 
 /** RFC 6749 §2.1: a public client cannot keep a secret. Whether a confidential one has any, applying finds out. */

@@ -22,6 +22,9 @@ export function putApplications(applications: readonly ApplicationRecord[]): Com
   const secrets = put.flatMap(({ clientId, secrets: declared }) =>
     declared.map((secret, position) => ({ ...secret, clientId, position })),
   );
+  const trusts = put.flatMap(({ clientId, trusts: declared }) =>
+    declared.map(({ issuer, subject, audience }) => ({ issuer, subject, audience, clientId })),
+  );
   return async (write) => {
     await write(
       'put_applications',
@@ -45,6 +48,21 @@ export function putApplications(applications: readonly ApplicationRecord[]): Com
          AS s("clientId" text, digest text, "expiresAt" double precision, position integer)
      ON CONFLICT (tenant_id, client_id, digest) DO UPDATE SET expires_at = excluded.expires_at`,
       JSON.stringify(secrets),
+    );
+    // All that the applications had, so that one may get what another one of them gives up.
+    await write(
+      'delete_trusted_subjects',
+      'DELETE FROM directory.trusted_subject WHERE tenant_id = $1 AND client_id = ANY($2::text[])',
+      put.map(({ clientId }) => clientId),
+    );
+    if (trusts.length === 0) return;
+    await write(
+      'put_trusted_subjects',
+      `INSERT INTO directory.trusted_subject (tenant_id, issuer, subject, audience, client_id)
+     SELECT $1, t.issuer, t.subject, t.audience, t."clientId"
+       FROM jsonb_to_recordset($2::jsonb) AS t(issuer text, subject text, audience text, "clientId" text)
+      ORDER BY 2, 3, 4`,
+      JSON.stringify(trusts),
     );
   };
 }

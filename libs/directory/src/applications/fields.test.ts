@@ -12,7 +12,19 @@ describe('the fields of an application', () => {
   });
 
   it('are written with all that is not the default', () => {
-    const { secrets: _, owner: _owner, ...given } = testApplication('acme-web', { status: 'disabled' });
+    const {
+      secrets: _,
+      owner: _owner,
+      ...given
+    } = testApplication('acme-web', {
+      status: 'disabled',
+      publicKeys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }],
+      jwksUri: 'https://acme.example/keys',
+      trusts: [
+        { issuer: 'https://ci.example', subject: 'a', audience: 'b', maxAge: 60, sharedIdentity: true },
+      ],
+      idTokenSigningAlgorithm: 'ES256',
+    });
     const { idToken: _none, ...lifetimes } = given.lifetimes;
     expect(entryOf(applicationFields, given)).toEqual({ ...given, lifetimes });
     const declared = application.parse(entryOf(applicationFields, given));

@@ -20,6 +20,7 @@ import { statusSent } from '../fields/status.ts';
 import { callbackUri, lifetime, line, uri } from '../fields/values.ts';
 import { resourceFields } from '../resources/fields.ts';
 import { claims, claimsSent } from './mapped-claims.ts';
+import { proofFields } from './proof-fields.ts';
 import { secrets, type SecretRecord } from '../secrets/declared-secrets.ts';
 
 const outlivedByKeys = ', so that no token outlives the key that signed it';
@@ -63,7 +64,7 @@ export const applicationFields = {
     schema: z.array(z.enum(grantTypes.map((entry) => entry.name))).min(1),
     stored: 'text[]',
     reference:
-      'of `authorization_code`, `refresh_token`, `client_credentials` (confidential only), `device_code`, `ciba`',
+      'of `authorization_code`, `refresh_token`, `client_credentials` (confidential only), `device_code`, `ciba`, `jwt_bearer` (with `trusts`)',
   }),
   redirectUris: field({
     schema: z.array(uri(redirectUriProblem)).max(100).default([]),
@@ -268,6 +269,7 @@ export const applicationFields = {
     reference:
       "what its sign-ins and approvals need, as for tenants: the stronger one of the tenant's and its own counts (default `any`); not with `ciba.approval: webhook`, which has no sign-in",
   }),
+  ...proofFields,
 };
 
 const declaredKeys = { ...applicationFields, secrets };

@@ -2,6 +2,7 @@ import { OAuthError, outcomeUnknown } from '@tessera/oauth';
 import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
 import { Code, ConnectError, operatorRemedy } from '@tessera/rpc/caller';
 import type { TenantApart } from '../declared/tenants-apart.ts';
+import { trustTaken } from '../applications/trusts.ts';
 import { clientIdAndAudience, sharedAudience, takenElsewhere } from '../resources/checks.ts';
 
 /** What of a file was tried, by tenant. */
@@ -63,7 +64,7 @@ function afterApplying({ applied }: Tried, error: unknown): unknown {
 
 /** Whether a tenant is refused because of what another one has, which may be one that waits for its turn. */
 function isTaken({ code, rawMessage }: ConnectError): boolean {
-  const reasons = [takenElsewhere, sharedAudience, clientIdAndAudience];
+  const reasons = [takenElsewhere, sharedAudience, clientIdAndAudience, trustTaken];
   return code === Code.FailedPrecondition && reasons.some((reason) => rawMessage.includes(reason));
 }
 

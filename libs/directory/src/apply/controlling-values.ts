@@ -1,4 +1,5 @@
 import type { ApplicationRecord } from '../applications/fields.ts';
+import { keyOfTrust } from '../applications/trusts.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 
@@ -51,6 +52,7 @@ export function valuesOfProviders(
 export function valuesControllingApplication(application: ApplicationRecord): ControllingValue[] {
   const { type, grantTypes, redirectUris, redirectUriPrefixes, loopbackPorts, ciba, secrets, thirdParty } =
     application;
+  const { publicKeys, jwksUri, trusts } = application;
   return [
     ...secrets.map(({ digest, expiresAt = Infinity }) => ({
       key: 'secrets',
@@ -65,6 +67,9 @@ export function valuesControllingApplication(application: ApplicationRecord): Co
       loopbackPorts: [loopbackPorts === 'any' ? loopbackPorts : ''],
       ciba: [ciba.url, ciba.notificationEndpoint],
       thirdParty: [thirdParty ? '' : 'false'],
+      publicKeys: publicKeys.map((key) => JSON.stringify(key)),
+      jwksUri: [jwksUri],
+      trusts: trusts.map(keyOfTrust),
     }),
   ];
 }

@@ -29,7 +29,9 @@ it('an application whose secrets a file leaves out keeps those that it has, and 
     );
     return secrets.map(({ secretId }) => secretId);
   };
-  const needsOne = expect.stringContaining('secrets: a confidential application needs a secret') as string;
+  const needsOne = expect.stringContaining(
+    'secrets: a confidential application needs a secret, publicKeys, jwksUri or trusts',
+  ) as string;
   expect(await apply('type: confidential')).toEqual(needsOne);
   expect(await apply(declared)).toBe(0);
   const [first = ''] = await secretIds();

@@ -2,6 +2,7 @@ import type { Problem } from '../declared/declared-state-error.ts';
 import type { ReadState } from '../declared/read.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
+import { provesOtherwise } from '../applications/trusts.ts';
 import { keepsSecret } from '../providers/provider-secrets.ts';
 
 /** What a file declares without a secret, and has none here either. */
@@ -11,20 +12,23 @@ export function missingSecrets(read: ReadState, tenant: Declared, state: TenantS
 
 type Declared = Pick<DeclaredTenant, 'providers' | 'applications'>;
 
-/** RFC 6749 §2.1: a confidential client has a secret. */
+/** RFC 6749 §2.1: a confidential client has a secret, or something better. */
 function ofApplications(
   read: ReadState,
   { applications }: Declared,
   state: TenantState | undefined,
 ): Problem[] {
   const present = new Map(state?.applications.map((record) => [record.clientId, record]));
-  return applications.flatMap(({ clientId, type, secrets }, place) =>
-    type === 'public' || secrets.length > 0 || (present.get(clientId)?.secrets ?? []).length > 0
+  return applications.flatMap(({ clientId, type, secrets, ...application }, place) =>
+    type === 'public' ||
+    secrets.length > 0 ||
+    provesOtherwise(application) ||
+    (present.get(clientId)?.secrets ?? []).length > 0
       ? []
       : [
           read.problem(
             ['tenants', 0, 'applications', place, 'secrets'],
-            'a confidential application needs a secret',
+            'a confidential application needs a secret, publicKeys, jwksUri or trusts',
           ),
         ],
   );

@@ -13,6 +13,7 @@ import {
   spelledTwice,
   takenElsewhere,
 } from '../resources/checks.ts';
+import { keyOfTrust, trustOfOurs, trustTaken } from '../applications/trusts.ts';
 import type { TakenValue } from '../store/store.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { namesOf, sharedNames } from '../users/preferred-names.ts';
@@ -31,7 +32,7 @@ export function problemsOfPlans(
   return plans.flatMap((plan, index) => {
     const tenant = read.state.tenants[index];
     if (tenant === undefined) return [];
-    const values = [...(taken[index] ?? []), ...(takenHere[index] ?? [])];
+    const values = [...(taken[index] ?? []), ...(takenHere[index] ?? []), ...trustedTwice(plan)];
     return [...newProblems(read, tenant, plan), ...takenProblems(read, tenant, values)];
   });
 }
@@ -70,7 +71,7 @@ function except(all: readonly string[], some: readonly string[]): string[] {
  * What cannot be of both. Client IDs and issuers are compared with the stored ones alone: those of other tenants are
  * not free before.
  */
-function between(claimed: ClaimedValues, held: Omit<ClaimedValues, 'issuer'>): TakenValue[] {
+function between(claimed: ClaimedValues, held: Omit<ClaimedValues, 'issuer' | 'trusts'>): TakenValue[] {
   const audiences = claimed.audiences.filter(({ audience, shared }) =>
     held.audiences.some((other) => isSameAudience(other.audience, audience) && !(shared && other.shared)),
   );
@@ -87,6 +88,17 @@ function between(claimed: ClaimedValues, held: Omit<ClaimedValues, 'issuer'>): T
   ];
 }
 
+/** What an application of the plan trusts, and one of the tenant that stays as it is. */
+function trustedTwice({ applications, desired }: TenantPlan): TakenValue[] {
+  const put = new Set([...applications.created, ...applications.updated.map(({ after }) => after)]);
+  const others = desired.applications.filter((application) => !put.has(application));
+  const kept = new Set(others.flatMap(({ trusts }) => trusts.map(keyOfTrust)));
+  return [...put]
+    .flatMap(({ trusts }) => trusts.map(keyOfTrust))
+    .filter((value) => kept.has(value))
+    .map((value) => ({ kind: 'trust', value }));
+}
+
 function common(claimed: readonly string[], held: readonly string[]): string[] {
   return claimed.filter((value) => held.includes(value));
 }
@@ -100,6 +112,16 @@ export function takenProblems(
   const path = ['tenants', read.state.tenants.indexOf(tenant)];
   const unique = new Map(taken.map((value) => [`${value.kind} ${value.value}`, value]));
   return [...unique.values()].map(({ kind, value }) => {
+    if (kind === 'trust' || kind === 'trustOfOurs') {
+      const index = tenant.applications.findIndex(({ trusts }) =>
+        trusts.some((one) => keyOfTrust(one) === value),
+      );
+      const place = tenant.applications[index]?.trusts.findIndex((one) => keyOfTrust(one) === value) ?? -1;
+      return read.problem(
+        [...path, 'applications', index, 'trusts', place],
+        kind === 'trust' ? trustTaken : trustOfOurs,
+      );
+    }
     if (kind === 'issuer') return read.problem([...path, 'issuer'], takenElsewhere);
     if (kind === 'audience' || kind === 'audienceAsClientId') {
       const index = tenant.resources.findIndex(({ audience }) => audience === value);

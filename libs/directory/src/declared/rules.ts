@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { checkApplication, checkSecrets } from '../applications/checks.ts';
+import { keyOfTrust, trustOfOurs, trustTaken } from '../applications/trusts.ts';
 import { refuseRepeated, type Report } from '../fields/field-checks.ts';
 import { listedKinds, recordKinds, recordName, type ListedKind } from '../record-kinds.ts';
 import { checkProviders } from '../providers/checks.ts';
@@ -31,6 +32,8 @@ export function checkRules(
   checkIssuers(tenants, report);
   checkAudiences(tenants, report);
   const clientIds = new Set<string>();
+  const trusted = new Map<string, string>();
+  const issuers = new Set(tenants.map(({ issuer }) => issuer).filter((issuer) => issuer !== ''));
   const jwtAudiences = new Set(tenants.flatMap(jwtAudiencesOf));
   tenants.forEach((tenant, tenantIndex) => {
     const inTenant: Report = (path, message) => report(['tenants', tenantIndex, ...path], message);
@@ -51,6 +54,13 @@ export function checkRules(
       clientIds.add(clientId);
       if (jwtAudiences.has(clientId) || theirJwtAudiences.includes(clientId))
         here(['clientId'], jwtAudienceAsClientId);
+      application.trusts.map(keyOfTrust).forEach((trust, place) => {
+        if ((trusted.get(trust) ?? clientId) !== clientId) here(['trusts', place], trustTaken);
+        trusted.set(trust, clientId);
+      });
+      application.trusts.forEach(({ issuer, audience }, place) => {
+        if (issuers.has(issuer) || issuers.has(audience)) here(['trusts', place], trustOfOurs);
+      });
       checkSecrets(application, here);
       checkApplication(application, known, here);
     });

@@ -4,7 +4,9 @@ import type { DeclaredTenant } from './schema.ts';
 /** What a correct declared state is likely not to mean, one sentence each. */
 export function warningsIn(tenants: readonly DeclaredTenant[]): string[] {
   return tenants.flatMap((tenant) =>
-    [...largeTokens(tenant), ...openRedirects(tenant)].map((sentence) => `tenant ${tenant.id}: ${sentence}`),
+    [...largeTokens(tenant), ...openRedirects(tenant), ...sharedIdentities(tenant)].map(
+      (sentence) => `tenant ${tenant.id}: ${sentence}`,
+    ),
   );
 }
 
@@ -20,6 +22,18 @@ function openRedirects({ applications, endpoints, name }: DeclaredTenant): strin
               ? `redirect URIs of the application ${clientId} match by their beginning only with endpoints: keycloak of the tenant`
               : `redirect URIs of the application ${clientId} match by their beginning, so a page there that forwards people to an address of its query sends codes away; list the ones it uses in redirectUris`,
           ],
+  );
+}
+
+/** One sentence for each application that every pod of a namespace may be. */
+function sharedIdentities({ applications }: DeclaredTenant): string[] {
+  return applications.flatMap(({ clientId, trusts }) =>
+    trusts
+      .filter(({ sharedIdentity }) => sharedIdentity)
+      .map(
+        ({ subject }) =>
+          `every pod of the namespace that names no service account can be the application ${clientId}, as it trusts ${subject}; give its pod a service account of its own`,
+      ),
   );
 }
 

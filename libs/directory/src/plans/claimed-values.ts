@@ -1,3 +1,4 @@
+import { keyOfTrust } from '../applications/trusts.ts';
 import { jwtAudiencesOf } from '../resources/checks.ts';
 import type { TenantPlan } from './plan.ts';
 import type { TenantState } from './tenant-state.ts';
@@ -16,6 +17,8 @@ export interface ClaimedValues {
    * do not look at `typ`, as that of Kubernetes, would take its access tokens for them.
    */
   readonly sharedIssuer: { readonly clientIds: readonly string[]; readonly audiences: readonly string[] };
+  /** As `keyOfTrust` has them: one token proves to be one application. `of`: the applications of the plan. */
+  readonly trusts: { readonly keys: readonly string[]; readonly of: readonly string[] };
 }
 
 export interface ClaimedAudience {
@@ -36,6 +39,7 @@ export function claimedValues({ current, desired }: Pick<TenantPlan, 'current' |
     clientIds: new Set(before?.sharedIssuer.clientIds),
     audiences: new Set(before?.sharedIssuer.audiences),
   };
+  const trusts = new Set(before?.trusts.keys);
   const audiences = new Map(before?.audiences.map(({ audience, shared }) => [audience, shared]));
   const isNew = ({ audience, shared }: ClaimedAudience): boolean => {
     const wasShared = audiences.get(audience);
@@ -51,6 +55,10 @@ export function claimedValues({ current, desired }: Pick<TenantPlan, 'current' |
       clientIds: after.sharedIssuer.clientIds.filter((clientId) => !atShared.clientIds.has(clientId)),
       audiences: after.sharedIssuer.audiences.filter((audience) => !atShared.audiences.has(audience)),
     },
+    trusts: {
+      keys: after.trusts.keys.filter((trust) => !trusts.has(trust)),
+      of: [...clientIds, ...after.clientIds],
+    },
   };
 }
 
@@ -65,6 +73,7 @@ export function heldValues({ tenant: { issuer }, applications, resources }: Tena
     audiences: isShared ? resources.map(({ audience, shared }) => ({ audience, shared })) : [],
     jwtAudiences: jwtAudiencesOf({ resources }),
     sharedIssuer: isShared ? { clientIds, audiences } : { clientIds: [], audiences: [] },
+    trusts: { keys: applications.flatMap(({ trusts }) => trusts.map(keyOfTrust)), of: clientIds },
   };
 }
 
@@ -74,7 +83,9 @@ export function claimsNothing({
   audiences,
   jwtAudiences,
   sharedIssuer,
+  trusts,
 }: ClaimedValues): boolean {
   const lists = [clientIds, audiences, jwtAudiences, sharedIssuer.clientIds, sharedIssuer.audiences];
+  lists.push(trusts.keys);
   return lists.every(({ length }) => length === 0) && issuer === '';
 }

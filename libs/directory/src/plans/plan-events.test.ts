@@ -58,6 +58,10 @@ const application: ApplicationRecord = {
   pkce: 'required',
   backchannelLogoutUri: '',
   backchannelLogoutSessionRequired: false,
+  publicKeys: [],
+  jwksUri: '',
+  trusts: [],
+  idTokenSigningAlgorithm: 'RS256',
   claims: {},
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };

@@ -12,6 +12,7 @@ import {
   type RecordOf,
 } from '../record-kinds.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
+import { usesOf } from '../applications/declared-use.ts';
 import { judgedPeople, vouchOtherwise, type JudgedPerson } from '../providers/judge-emails.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
 import { withoutLostMappings } from './lost-mappings.ts';
@@ -166,9 +167,11 @@ export function changesOf(plan: TenantPlan): Change[] {
     id: record.userId,
     ...(people.has(record) && { endsAll: true }),
   });
-  const isConfiguredAsBefore = listedKinds
-    .filter((kind) => kind !== 'application' && kind !== 'user')
-    .every((kind) => isEmpty<object>(changes[recordKinds[kind].list]));
+  const isConfiguredAsBefore =
+    announcesAsBefore(changes.applications) &&
+    listedKinds
+      .filter((kind) => kind !== 'application' && kind !== 'user')
+      .every((kind) => isEmpty<object>(changes[recordKinds[kind].list]));
   if (changes.tenant === 'unchanged' && isConfiguredAsBefore)
     return [...touched(changes.applications).map(application), ...touched(changes.users).map(user)];
   const endsTenant = ends.tenant && current?.tenant.status === 'active';
@@ -188,6 +191,12 @@ function stopped<T extends { readonly status: string }>(
     updated.filter(({ before }) => before.status !== 'active').map(({ after }) => after),
   );
   return new Set(ends.filter((record) => !resting.has(record)));
+}
+
+/** Whether the metadata of the issuer may say something else: those who read them look again. */
+function announcesAsBefore({ created, updated, deleted }: Difference<ApplicationRecord>): boolean {
+  const nothing = [...created, ...deleted].every((record) => usesOf(record).length === 0);
+  return nothing && updated.every(({ before, after }) => isDeepStrictEqual(usesOf(before), usesOf(after)));
 }
 
 /** The records that a change creates, updates or deletes. */

@@ -5,6 +5,7 @@ import { endsTenant, impactOf, type Impact } from '../plans/impact.ts';
 import { changesOf, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
+import { trustOfOurs, trustTaken } from '../applications/trusts.ts';
 import { clientIdAndAudience, sharedAudience, takenElsewhere } from '../resources/checks.ts';
 import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
 import { recordKinds, type RecordKind, type RestorableKind, type RecordOf } from '../record-kinds.ts';
@@ -221,6 +222,8 @@ async function impactIn({ tx }: RecordTransaction, plan: TenantPlan): Promise<Im
 }
 
 const takenMessages = {
+  trust: trustTaken,
+  trustOfOurs,
   clientId: takenElsewhere,
   issuer: takenElsewhere,
   audience: sharedAudience,

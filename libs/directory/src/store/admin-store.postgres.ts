@@ -41,8 +41,8 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
 
     replacePasswordHash: (renewal) => replacePasswordHash(database, runtime, renewal),
 
-    takenValues: (plan, besides) =>
-      takenValues(database, plan.desired.tenant.tenantId, claimedValues(plan), besides),
+    takenValues: (plan, tenants) =>
+      takenValues(database, plan.desired.tenant.tenantId, claimedValues(plan), { ...runtime, tenants }),
 
     async tenantIds() {
       const { rows } = await database.query<{ tenant_id: string }>({
@@ -105,12 +105,12 @@ async function changeTenant(
   const decision = decide(current);
   if (decision === undefined) return { kind: 'stale' };
   const claimed = claimedValues(decision.plan);
-  const taken = await takenValues(tx, tenantId, claimed);
+  const taken = await takenValues(tx, tenantId, claimed, runtime);
   if (taken.length > 0) return { kind: 'taken', values: taken };
   await carryOut(tx, runtime, decision);
   // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed sees
   // it.
-  if ((await takenValues(tx, tenantId, claimed)).length > 0) throw new TakenMeanwhile();
+  if ((await takenValues(tx, tenantId, claimed, runtime)).length > 0) throw new TakenMeanwhile();
   return { kind: 'done', plan: decision.plan };
 }
 

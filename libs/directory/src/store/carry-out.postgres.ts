@@ -52,6 +52,7 @@ export type AnnounceToPerson = (
 /** What a plan is carried out with; without `announce` nobody is told of what changes for them. */
 export interface PlanRuntime extends AuditRuntime {
   readonly announce?: AnnounceToPerson;
+  readonly sharedIssuer?: string | undefined;
 }
 
 /** Runs the commands of a plan, and concludes it: people are told of what others change for them. */

@@ -40,7 +40,7 @@ async function openRecords(
   const tenant = await findTenant(tx, tenantId);
   const taken = async (plan: TenantPlan) => {
     const whole = plan.tenant === 'unchanged' ? plan : await besideRecords(tx, plan);
-    return takenValues(tx, tenantId, claimedValues(whole));
+    return takenValues(tx, tenantId, claimedValues(whole), runtime);
   };
   return {
     tx,

@@ -92,6 +92,10 @@ export function testApplication(
       groups: { roles: true, targets: ['idToken'] },
       department: { attribute: 'department', targets: ['userinfo', 'accessToken'] },
     },
+    publicKeys: [],
+    jwksUri: '',
+    trusts: [],
+    idTokenSigningAlgorithm: 'RS256',
     secrets: [],
     ...fields,
   };

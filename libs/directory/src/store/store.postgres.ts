@@ -1,4 +1,5 @@
 import type { Database } from '@tessera/stores';
+import { readDeclaredUses } from '../applications/declared-use.ts';
 import { findApplication, findSecrets, noteSecretUses } from '../applications/read.postgres.ts';
 import { findTenant, tenantIssuers } from '../tenants/read.postgres.ts';
 import {
@@ -15,6 +16,7 @@ export function createDirectoryStore(database: Database): DirectoryStore {
   return {
     findTenant: (tenantId) => findTenant(database, tenantId),
     tenantIssuers: () => tenantIssuers(database),
+    declaredUses: () => readDeclaredUses(database),
     findApplication: (clientId) => findApplication(database, clientId),
     findSecrets: (clientId) => findSecrets(database, clientId),
     findUser: (tenantId, userId) => findUser(database, tenantId, userId),

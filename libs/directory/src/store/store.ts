@@ -1,4 +1,5 @@
 import type { AuditEvent } from '@tessera/audit';
+import type { DeclaredUse } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
 import type { FoundForPassword, FoundUser, StandInPosition } from '../users/found-user.ts';
 import type { FoundSecrets, SecretUse } from '../secrets/found-secrets.ts';
@@ -34,10 +35,17 @@ export type TenantChangeResult =
 
 /**
  * A value that another tenant has; `clientIdAsAudience` and `jwtAudience`: a client id as JWT audience, and the
- * reverse.
+ * reverse; `trust`: as `keyOfTrust` has it; `trustOfOurs`: one about an issuer of this deployment.
  */
 export interface TakenValue {
-  readonly kind: 'clientId' | 'issuer' | 'audience' | 'clientIdAsAudience' | 'audienceAsClientId';
+  readonly kind:
+    | 'trust'
+    | 'trustOfOurs'
+    | 'clientId'
+    | 'issuer'
+    | 'audience'
+    | 'clientIdAsAudience'
+    | 'audienceAsClientId';
   readonly value: string;
 }
 
@@ -46,6 +54,8 @@ export interface DirectoryStore {
   findTenant(tenantId: string): Promise<TenantRecord | undefined>;
   /** The tenants that have an issuer of their own. */
   tenantIssuers(): Promise<ListedIssuers>;
+  /** What applications make their issuers announce, by the tenant whose issuer it is, or '' for the shared one. */
+  declaredUses(): Promise<ReadonlyMap<string, DeclaredUse>>;
   findApplication(clientId: string): Promise<FoundApplication | undefined>;
   /** Undefined for an unknown application; an empty list for one without valid secrets. */
   findSecrets(clientId: string): Promise<FoundSecrets | undefined>;

@@ -152,10 +152,28 @@ export const completeTenant = {
       owners: ['orders', 'k8s:shop/*'],
       thirdParty: true,
       authenticationPolicy: 'any',
+      publicKeys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', kid: 'one', alg: 'ES256', use: 'sig' }],
+      trusts: [
+        {
+          issuer: 'https://cluster.example',
+          subject: 'system:serviceaccount:shop:default',
+          audience: 'https://login.acme.example/token',
+          maxAge: '10m',
+          sharedIdentity: true,
+        },
+      ],
+      idTokenSigningAlgorithm: 'ES256',
       secrets: [
         { value: 'at-least-32-characters-of-secret-here', expiresAt: '2030-01-31T12:00:00Z' },
         { value: 'at-least-32-characters-of-another-one' },
       ],
+    },
+    {
+      clientId: 'acme-jobs',
+      name: 'Acme jobs',
+      type: 'confidential',
+      grantTypes: ['client_credentials'],
+      jwksUri: 'https://acme.example/jwks.json',
     },
   ],
 };

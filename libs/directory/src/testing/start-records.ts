@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Clock } from '@tessera/kit';
 import { loadConfig } from '@tessera/process';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
@@ -40,14 +41,15 @@ interface Given {
   readonly settings?: Readonly<Record<string, string>>;
   /** Called with every error that is logged. */
   readonly onError?: (line: string) => void;
+  readonly clock?: Clock;
 }
 
 /** The services of a directory process with the calls of records alone, on a migrated database. */
-export function buildRecords(database: Database, { settings = {}, onError }: Given = {}) {
+export function buildRecords(database: Database, { settings = {}, onError, clock }: Given = {}) {
   const pepper = createHash('sha256').update('p').digest('base64');
   const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper, ...settings });
   const log = Object.assign(silentLog(), onError && { error: (_: object, line: string) => onError(line) });
-  const runtime = testRuntime({ database, log });
+  const runtime = testRuntime({ database, log, ...(clock && { clock }) });
   const { calls, passwords, routes, ...room } = openDirectory(config, runtime, nobody);
   const service: BuiltService = {
     name: 'directory',

@@ -6,6 +6,7 @@ import { clientParameters } from '@tessera/oauth';
  */
 const inBoth = [
   ...clientParameters,
+  'assertion',
   'authReqId',
   'code',
   'codeVerifier',

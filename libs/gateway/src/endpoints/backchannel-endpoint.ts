@@ -8,7 +8,7 @@ import type { Endpoint } from './endpoint.ts';
 export const backchannelAuthentication: Endpoint = async (request, gateway) => {
   const { incoming, parameters } = request;
   const client = requiredCredentials(request);
-  const { clientId, clientSecret } = client;
+  const { method: _, ...credentials } = client;
   if (parameters.get('idTokenHint') !== undefined || parameters.get('loginHintToken') !== undefined) {
     throw new OAuthError('invalid_request', 'The only hint that is supported is login_hint.');
   }
@@ -18,7 +18,7 @@ export const backchannelAuthentication: Endpoint = async (request, gateway) => {
   const started = await gateway.peers.backchannel.startBackchannelAuthentication(
     {
       caller: incoming.caller(),
-      credentials: { clientId, clientSecret, attempted: hasSecret(client) },
+      credentials: { ...credentials, attempted: hasSecret(client) },
       scope: parameters.text('scope'),
       loginHint: parameters.text('loginHint'),
       bindingMessage: parameters.text('bindingMessage'),

@@ -7,14 +7,14 @@ import type { Endpoint } from './endpoint.ts';
 export const deviceAuthorization: Endpoint = async (request, gateway) => {
   const { incoming, parameters } = request;
   const client = requiredCredentials(request);
-  const { clientId, clientSecret } = client;
+  const { method: _, ...credentials } = client;
   const caller = incoming.caller();
   // The device service counts those with a secret once it is verified.
   if (!hasSecret(client)) await countStart('device_authorization', incoming.ipAddress, gateway);
   const started = await gateway.peers.device.startDeviceAuthorization(
     {
       caller,
-      credentials: { clientId, clientSecret, attempted: hasSecret(client) },
+      credentials: { ...credentials, attempted: hasSecret(client) },
       scope: parameters.text('scope'),
       resource: parameters.text('resource'),
     },

@@ -1,5 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { authorizationServerMetadata, contractMetadata, OAuthError, type ServedFacts } from '@tessera/oauth';
+import {
+  authorizationServerMetadata,
+  contractMetadata,
+  declaresNothing,
+  OAuthError,
+  type ServedFacts,
+} from '@tessera/oauth';
 import type { GatewayConfig } from '../config.ts';
 import type { Gateway } from '../gateway.ts';
 
@@ -11,8 +17,10 @@ function encodedOnce(
 ): (issuer: string, served: ServedFacts) => string {
   const documents = new Map<string, string>();
   return (issuer, served) => {
-    const { endpoints = 'standard', deliveryModes, uiLocales } = served;
-    const key = [issuer, endpoints, ...deliveryModes, '', ...uiLocales].join(' ');
+    const { endpoints = 'standard', deliveryModes, uiLocales, declared = declaresNothing } = served;
+    const { idTokenAlgorithms, authenticationMethods, grantTypes } = declared;
+    const uses = [idTokenAlgorithms, authenticationMethods, grantTypes].map((names) => names.join(','));
+    const key = [issuer, endpoints, ...deliveryModes, '', ...uiLocales, '', ...uses].join(' ');
     let document = documents.get(key);
     if (document === undefined) {
       if (documents.size >= maxDocuments) documents.clear();
@@ -33,6 +41,7 @@ async function served(
   return {
     deliveryModes: await deliveryModes.current(),
     uiLocales: languages.tags,
+    declared: tenants.declaredUseAt(tenant?.tenantId ?? ''),
     ...(tenant && { endpoints: tenants.endpointsOf(tenant.tenantId) }),
   };
 }
@@ -69,7 +78,11 @@ export async function openidConfiguration(
     const complete = tenant !== undefined || isComplete(gateway.config);
     const document = complete
       ? serverDocument(issuer, await served(request, gateway))
-      : contractDocument(issuer, { deliveryModes: [], uiLocales: gateway.languages.tags });
+      : contractDocument(issuer, {
+          deliveryModes: [],
+          uiLocales: gateway.languages.tags,
+          declared: gateway.tenants.declaredUseAt(''),
+        });
     reply.header('cache-control', cacheHeader(request, gateway));
     return document;
   } catch (error) {

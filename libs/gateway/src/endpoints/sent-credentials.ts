@@ -4,9 +4,13 @@ import type { EndpointRequest } from './endpoint.ts';
 
 /** How a client identified itself and with which secret, for the services to check. */
 export interface SentCredentials {
+  /** '' for a client that only sends an assertion. */
   readonly clientId: string;
-  /** '' for a client that only names itself. */
+  /** '' for a client that sends none. */
   readonly clientSecret: string;
+  /** '' for a client that sends none. */
+  readonly clientAssertion: string;
+  readonly clientAssertionType: string;
   readonly method: ClientAuthenticationMethod;
 }
 
@@ -21,7 +25,8 @@ export function sentCredentials({
   const client = readClientAuthentication({ authorization, parameter: (name) => parameters.get(name) });
   if (client === undefined) return undefined;
   const method = client.method.toUpperCase() as Uppercase<typeof client.method>;
-  return { ...client, method: ClientAuthenticationMethod[method] };
+  const { clientAssertion = '', clientAssertionType = '' } = client;
+  return { ...client, clientAssertion, clientAssertionType, method: ClientAuthenticationMethod[method] };
 }
 
 /** The same if the client must at least be named. Throws `invalid_request` if it is not. */
@@ -33,7 +38,7 @@ export function requiredCredentials(
   return client;
 }
 
-/** Whether there is a secret to check, not only a name. */
+/** Whether there is a secret or an assertion to check, not only a name. */
 export function hasSecret({ method }: SentCredentials): boolean {
   return method !== ClientAuthenticationMethod.NONE;
 }

@@ -2,7 +2,7 @@ import { annotate } from '@tessera/telemetry';
 import { rootCall } from '@tessera/rpc';
 import { grantTypeByContractName, grantTypeByStandardName, OAuthError } from '@tessera/oauth';
 import type { Dialect } from '../dialects/dialect.ts';
-import { requiredCredentials } from './sent-credentials.ts';
+import { requiredCredentials, sentCredentials } from './sent-credentials.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /token` (RFC 6749 §3.2): one exchange, whatever the grant. */
@@ -15,7 +15,7 @@ export const token: Endpoint = async (request, { peers }) => {
   const response = await peers.token.exchange(
     {
       caller: incoming.caller(),
-      credentials: requiredCredentials(request),
+      credentials: grantType.name === 'jwt_bearer' ? sentCredentials(request) : requiredCredentials(request),
       grantType: grantType.name,
       scope: parameters.text('scope'),
       resource: parameters.text('resource'),
@@ -25,6 +25,7 @@ export const token: Endpoint = async (request, { peers }) => {
       refreshToken: parameters.text('refreshToken'),
       deviceCode: parameters.text('deviceCode'),
       authReqId: parameters.text('authReqId'),
+      assertion: parameters.text('assertion'),
     },
     rootCall(incoming.requestId),
   );

@@ -1,3 +1,4 @@
+import { declaresNothing } from '@tessera/oauth';
 import { describe, expect, it } from 'vitest';
 import { createIssuerRouter } from './issuer-router.ts';
 
@@ -16,6 +17,7 @@ function routerFor(current = list as ReadonlyMap<string, string> | undefined, sh
   return createIssuerRouter({
     current: () => current,
     endpointsOf: (tenantId) => (tenantId === 'other' ? 'keycloak' : 'standard'),
+    declaredUseAt: () => declaresNothing,
     sharedIssuer: sharedIssuer ?? 'https://id.example',
     isOtherName: (host) => ['gateway.internal:8080', 'login.globex.example'].includes(host),
     isSharedPath: (path) => shared.includes(path),
@@ -97,6 +99,7 @@ describe('the issuer of a request', () => {
     const unknown = createIssuerRouter({
       current: () => undefined,
       endpointsOf: () => 'standard',
+      declaredUseAt: () => declaresNothing,
       sharedIssuer: undefined,
       isOtherName: () => false,
       isSharedPath: () => false,
@@ -111,6 +114,7 @@ describe('the issuer of a request', () => {
     const router = createIssuerRouter({
       current: () => current,
       endpointsOf: () => 'standard',
+      declaredUseAt: () => declaresNothing,
       sharedIssuer: undefined,
       isOtherName: () => false,
       isSharedPath: () => false,

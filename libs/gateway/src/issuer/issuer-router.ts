@@ -7,6 +7,7 @@ import {
   keycloakRealm,
   mostIssuerSegments,
   otherPaths,
+  type DeclaredUse,
   type EndpointStyle,
 } from '@tessera/oauth';
 
@@ -39,6 +40,8 @@ export interface IssuerRouter {
   route(host: string, url: string, isScript?: boolean): Routed | undefined;
   /** By what paths the endpoints of a tenant's own issuer are found. */
   endpointsOf(tenantId: string): EndpointStyle;
+  /** What applications of an issuer make it announce: of a tenant's own, or with '' of the shared one. */
+  declaredUseAt(tenantId: string): DeclaredUse;
   /** The issuer of its own that a tenant has; undefined for a tenant at the shared issuer. */
   issuerOf(tenantId: string): string | undefined;
   /** Whether it is a tenant's own issuer. */
@@ -66,11 +69,12 @@ const ourPaths: ReadonlyMap<string, string> = new Map([
 export function createIssuerRouter(deps: {
   readonly current: () => TenantIssuers | undefined;
   readonly endpointsOf: (tenantId: string) => EndpointStyle;
+  readonly declaredUseAt: (tenantId: string) => DeclaredUse;
   readonly sharedIssuer: string | undefined;
   readonly isOtherName: (host: string) => boolean;
   readonly isSharedPath: (path: string) => boolean;
 }): IssuerRouter {
-  const { current, endpointsOf, sharedIssuer, isOtherName, isSharedPath } = deps;
+  const { current, endpointsOf, declaredUseAt, sharedIssuer, isOtherName, isSharedPath } = deps;
   let indexed = indexOf(new Map(), sharedIssuer);
 
   function index(): IssuerIndex {
@@ -110,6 +114,7 @@ export function createIssuerRouter(deps: {
       return undefined;
     },
     endpointsOf,
+    declaredUseAt,
     issuerOf: (tenantId) => index().issuers.get(tenantId),
     isOfTenant: (issuer) => index().list.has(issuer),
   };

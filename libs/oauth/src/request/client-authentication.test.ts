@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { readClientAuthentication } from './client-authentication.ts';
+import { readClientAuthentication, type clientParameters } from './client-authentication.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
 function read(
   authorization: string | undefined,
-  body: Partial<Record<'clientId' | 'clientSecret', string>> = {},
+  body: Partial<Record<(typeof clientParameters)[number], string>> = {},
 ) {
   return readClientAuthentication({ authorization, parameter: (name) => body[name] });
 }
@@ -60,5 +60,39 @@ describe('the authentication of a client (RFC 6749 §2.3.1)', () => {
     basic('a%00:s'),
   ])('refuses the header %j', (authorization) => {
     expect(() => read(authorization, { clientSecret: 's' })).toThrow('not valid client authentication');
+  });
+});
+
+describe('a client assertion (RFC 7521 §4.2)', () => {
+  const clientAssertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+  const assertion = { clientAssertion: 'a.b.c', clientAssertionType };
+
+  it('is read with or without client_id, by its type', () => {
+    const expected = { ...assertion, clientId: '', clientSecret: '', method: 'private_key_jwt' };
+    expect(read(undefined, assertion)).toEqual(expected);
+    expect(read(undefined, { ...assertion, clientId: 'web' })).toEqual({ ...expected, clientId: 'web' });
+    const svid = {
+      ...assertion,
+      clientAssertionType: clientAssertionType.replace('jwt-bearer', 'jwt-spiffe'),
+    };
+    expect(read(undefined, svid)).toMatchObject({ method: 'spiffe_jwt' });
+  });
+
+  it.each([
+    ['beside a secret', undefined, { clientId: 'web', clientSecret: 's' }],
+    ['beside a Basic header', basic('web:s'), {}],
+    [
+      'of an unknown type',
+      undefined,
+      { clientAssertionType: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer' },
+    ],
+    ['without a type', undefined, { clientAssertionType: undefined }],
+    ['that is only a type', undefined, { clientAssertion: undefined }],
+    ['of more than 16 KiB', undefined, { clientAssertion: 'x'.repeat(16_385) }],
+  ])('is invalid_request %s', (_, header, more) => {
+    const body = Object.fromEntries(
+      Object.entries({ ...assertion, ...more }).filter(([, value]) => value !== undefined),
+    );
+    expect(() => read(header, body)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
   });
 });

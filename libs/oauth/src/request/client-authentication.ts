@@ -1,7 +1,13 @@
 import { OAuthError } from '../errors.ts';
+import { assertionTypes, longestAssertion } from './client-assertion.ts';
 
 /** The parameters in which clients authenticate, by the contract's names. */
-export const clientParameters = ['clientId', 'clientSecret'] as const;
+export const clientParameters = [
+  'clientId',
+  'clientSecret',
+  'clientAssertion',
+  'clientAssertionType',
+] as const;
 
 /** What a request says of its client. */
 export interface SentClient {
@@ -12,9 +18,12 @@ export interface SentClient {
 }
 
 interface Credentials {
+  /** '' for a client that only sends an assertion. */
   readonly clientId: string;
-  /** '' for a client that only names itself. */
+  /** '' for a client that sends none. */
   readonly clientSecret: string;
+  readonly clientAssertion?: string;
+  readonly clientAssertionType?: string;
 }
 
 /** A way in which a client identifies itself (RFC 6749 §2.3). */
@@ -22,6 +31,8 @@ interface Method {
   readonly name: string;
   /** Whether it proves who the client is. */
   readonly proves: boolean;
+  /** Whether it is announced only where an application declares what it needs for it. */
+  readonly declared?: true;
   readonly isUsed: (sent: SentClient) => boolean;
   /** Throws `invalid_request` or `invalid_client` if that cannot be read. */
   readonly read: (sent: SentClient) => Credentials;
@@ -48,6 +59,20 @@ export const clientAuthenticationMethods = [
     }),
   },
   {
+    name: 'private_key_jwt',
+    proves: true,
+    declared: true,
+    isUsed: (sent) => hasAssertion(sent) && !isSpiffe(sent),
+    read: readAssertionParameters,
+  },
+  {
+    name: 'spiffe_jwt',
+    proves: true,
+    declared: true,
+    isUsed: (sent) => isSpiffe(sent),
+    read: readAssertionParameters,
+  },
+  {
     name: 'none',
     proves: false,
     isUsed: ({ parameter }) => parameter('clientId') !== undefined,
@@ -71,7 +96,7 @@ export function readClientAuthentication(sent: SentClient): ClientAuthentication
   if (another?.proves === true) {
     throw new OAuthError('invalid_request', 'The client used more than one way to authenticate.');
   }
-  if ((sent.parameter('clientId') ?? client.clientId) !== client.clientId) {
+  if (client.clientId !== '' && (sent.parameter('clientId') ?? client.clientId) !== client.clientId) {
     throw new OAuthError('invalid_request', 'The client identifiers of the header and the body differ.');
   }
   return client;
@@ -86,6 +111,26 @@ function requiredClientId({ parameter }: SentClient): string {
   const clientId = parameter('clientId');
   if (clientId === undefined) throw missingClientId();
   return clientId;
+}
+
+function hasAssertion({ parameter }: SentClient): boolean {
+  return parameter('clientAssertion') !== undefined || parameter('clientAssertionType') !== undefined;
+}
+
+function isSpiffe({ parameter }: SentClient): boolean {
+  return parameter('clientAssertionType') === assertionTypes.spiffe_jwt;
+}
+
+/** RFC 7521 §4.2: `client_id` is optional, as the assertion says who the client is. */
+function readAssertionParameters({ parameter }: SentClient): Credentials {
+  const clientAssertion = parameter('clientAssertion') ?? '';
+  const clientAssertionType = parameter('clientAssertionType') ?? '';
+  const refused = (message: string) => new OAuthError('invalid_request', message);
+  if (clientAssertion === '') throw refused('The client assertion is missing.');
+  if (!Object.values<string>(assertionTypes).includes(clientAssertionType))
+    throw refused('The type of the client assertion is missing or not supported.');
+  if (clientAssertion.length > longestAssertion) throw refused('The client assertion is too long.');
+  return { clientId: parameter('clientId') ?? '', clientSecret: '', clientAssertion, clientAssertionType };
 }
 
 function readBasic(authorization: string): Credentials {

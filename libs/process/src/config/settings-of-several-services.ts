@@ -35,15 +35,15 @@ export const consoleSecretSetting = secret(32).optional();
 export const profileSetting = choice(['contract', 'strict'], 'contract');
 
 /**
- * What goes over plain http and to addresses that are not public: `webhooks` (notifications, logout tokens), or what is
- * asked of the `providers` of tenants.
+ * What goes over plain http and to addresses that are not public: `webhooks` (notifications, logout tokens), what is
+ * asked of the `providers` of tenants, or of the `issuers` whose tokens prove to be applications.
  */
-export const allowPrivateSetting = choices(['webhooks', 'providers']);
+export const allowPrivateSetting = choices(['webhooks', 'providers', 'issuers']);
 
 /** Whether one of them may be private. */
 export function allowsPrivate(
   config: { readonly TESSERA_ALLOW_PRIVATE: z.infer<typeof allowPrivateSetting> },
-  what: 'webhooks' | 'providers',
+  what: 'webhooks' | 'providers' | 'issuers',
 ): boolean {
   return config.TESSERA_ALLOW_PRIVATE.includes(what);
 }

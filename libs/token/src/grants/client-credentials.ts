@@ -4,11 +4,22 @@ import { oauthError } from '../audit.ts';
 import type { Grant } from '../pipeline/grant-table.ts';
 import { issuedDetails } from '../pipeline/one-time-redemption.ts';
 
-/** RFC 6749 §4.4: a confidential client on its own behalf. No state changes, so the audit row goes to the batch. */
+type Ways = Pick<Grant, 'name' | 'parameters' | 'identifies'>;
+
+/** RFC 6749 §4.4: a confidential client on its own behalf. */
 export function clientCredentialsGrant(audit: Pick<AuditBatch, 'add'>): Grant {
+  return onOwnBehalf(audit, { name: 'client_credentials', parameters: [] });
+}
+
+/** RFC 7523 §2.1: a workload that proves to be an application by a token of an issuer that this one trusts. */
+export function jwtBearerGrant(audit: Pick<AuditBatch, 'add'>): Grant {
+  return onOwnBehalf(audit, { name: 'jwt_bearer', parameters: ['assertion'], identifies: true });
+}
+
+/** No state changes, so the audit row goes to the batch. */
+function onOwnBehalf(audit: Pick<AuditBatch, 'add'>, ways: Ways): Grant {
   return {
-    name: 'client_credentials',
-    parameters: [],
+    ...ways,
     permit({ application }) {
       if (isConfidential(application)) return;
       const message = 'Only a confidential client may use the client credentials grant.';

@@ -11,6 +11,7 @@ import { TokenType } from '@tessera/proto-gen/keys';
 import { rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import type { Signer } from '../pipeline/batched-signer.ts';
+import { idTokenAlgorithmOf } from '../pipeline/issue-tokens.ts';
 
 /** A receiver may be unavailable for over an hour, as during its own upgrade. */
 const rules = { delays: [1, 4, 15, 60, 300], mostAttempts: 20 };
@@ -89,7 +90,7 @@ async function messageOf(
     issuedAt: Math.floor(runtime.clock.now() / 1000),
   });
   const [logoutToken = ''] = await signer.sign(
-    [{ type: TokenType.LOGOUT_TOKEN, claims }],
+    [{ type: TokenType.LOGOUT_TOKEN, claims, algorithm: idTokenAlgorithmOf(client.application) }],
     call(),
     signingTenant,
   );

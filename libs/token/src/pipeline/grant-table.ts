@@ -16,6 +16,7 @@ export const grantParameters = {
   refresh_token: (request: TokenRequest) => request.refreshToken,
   device_code: (request: TokenRequest) => request.deviceCode,
   auth_req_id: (request: TokenRequest) => request.authReqId,
+  assertion: (request: TokenRequest) => request.assertion,
 } as const;
 
 /** The error for a token request without a parameter that it needs (RFC 6749 §5.2). */
@@ -73,6 +74,8 @@ export interface Grant {
   readonly name: GrantTypeName;
   /** Phase 1: the required parameters. */
   readonly parameters: readonly GrantParameter[];
+  /** Whether what is presented also says who the client is, so that it sends no credentials (RFC 7523 §2.1). */
+  readonly identifies?: true;
   /** Phase 3, beyond the application's list of grant types; throws `unauthorized_client` or `invalid_request`. */
   permit?(exchange: Exchange): void;
   /** Phase 4: redeems the presented code or token. Throws `invalid_grant` if it is not valid. */

@@ -21,6 +21,7 @@ import {
   resourcesIn,
   withScopeText,
   type AccessTokenClaims,
+  type SigningAlgorithmName,
 } from '@tessera/oauth';
 import { metrics, type RepeatedWarnings } from '@tessera/telemetry';
 import { TokenType } from '@tessera/proto-gen/keys';
@@ -137,6 +138,7 @@ export async function issueTokens(
         ...(likeKeycloak ? likeKeycloaksIdToken(idClaims) : idClaims),
       },
       atHashOf: 0,
+      algorithm: idTokenAlgorithmOf(application),
     });
   }
   const [accessToken = '', idToken = ''] = await deps.signer.sign(tasks, exchange.call(), signingTenant);
@@ -170,6 +172,13 @@ function accessTokenTask(
     algorithm: isSigningAlgorithm(algorithm) ? algorithm : defaultSigningAlgorithm,
     claims: mapped === undefined ? payload : { ...mapped, ...payload },
   };
+}
+
+/** Of its ID tokens, and of its logout tokens (Back-Channel Logout §2.4). */
+export function idTokenAlgorithmOf({
+  idTokenSigningAlgorithm: name,
+}: Pick<Application, 'idTokenSigningAlgorithm'>): SigningAlgorithmName {
+  return isSigningAlgorithm(name) ? name : defaultSigningAlgorithm;
 }
 
 /** What the API resources of these audiences say about their access tokens; nothing for the issuer itself. */

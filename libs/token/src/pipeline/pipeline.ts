@@ -2,10 +2,16 @@ import { refusedClient, type ApplicationRecord, type DirectoryClient } from '@te
 import type { AuditBatch } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
-import { grantTypes, OAuthError, parseScope, temporarilyUnavailable } from '@tessera/oauth';
+import {
+  grantTypeByContractName,
+  grantTypes,
+  OAuthError,
+  parseScope,
+  temporarilyUnavailable,
+} from '@tessera/oauth';
 import { metrics } from '@tessera/telemetry';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
-import { auditDenied, auditReasonOf, oauthError } from '../audit.ts';
+import { auditDenied, auditReasonOf, clientIdOf, oauthError } from '../audit.ts';
 import { issuerOf, requestedAt } from '../requested-issuer.ts';
 import {
   grantParameters,
@@ -47,14 +53,15 @@ export async function exchange(
 ): Promise<TokenResponse> {
   const { credentials, caller, grantType } = request;
   const from = { clientId: credentials?.clientId ?? '', ipAddress: caller?.ipAddress ?? '' };
-  return observed(deps, { ...from, grantType }, context, async (enter) => {
+  return observed(deps, from, { grantType }, context, async (enter) => {
     // 1. the grant type is offered and its parameters are present
     enter('parameters');
     const grant = requireGrant(deps.grants, request);
     requireParameters(grant, request);
     // 2. the client is authenticated
     enter('client');
-    const client = await authenticate(deps, request, context);
+    const client = await authenticate(deps, grant, request, context);
+    from.clientId = client.application.clientId;
     const issuer = issuerOf(deps.issuer, caller);
     enter('scope');
     const current = newExchange(deps, { request, client, issuer, ...from }, context);
@@ -116,7 +123,8 @@ const knownGrantTypes: ReadonlySet<string> = new Set(grantTypes.map(({ name }) =
  */
 async function observed(
   { audit, directory }: PipelineDeps,
-  { grantType, ...from }: { clientId: string; ipAddress: string; grantType: string },
+  from: { readonly clientId: string; readonly ipAddress: string },
+  { grantType }: { readonly grantType: string },
   context: CallContext,
   work: (enter: Enter) => Promise<TokenResponse>,
 ): Promise<TokenResponse> {
@@ -124,15 +132,22 @@ async function observed(
   const enter: Enter = (entered) => (phase = entered);
   const grant = knownGrantTypes.has(grantType) ? grantType : '(unknown)';
   try {
-    const response = await auditDenied(audit, { ...from, details: { grantType } }, context, () =>
-      work(enter),
+    const response = await auditDenied(
+      audit,
+      () => ({ ...from, details: { grantType } }),
+      context,
+      () => work(enter),
     );
     exchanges.labels(grant, 'issued').inc();
     return response;
   } catch (error) {
     exchanges.labels(grant, error instanceof OAuthError ? error.code : 'internal').inc();
     if (!(error instanceof OAuthError)) throw error;
-    throw refusedClient(error, directory, { clientId: from.clientId, phase, reason: auditReasonOf(error) });
+    throw refusedClient(error, directory, {
+      clientId: clientIdOf(error) ?? from.clientId,
+      phase,
+      reason: auditReasonOf(error),
+    });
   }
 }
 
@@ -144,19 +159,43 @@ function requireGrant(grants: GrantTable, request: ExchangeRequest): Grant {
 }
 
 function requireParameters(grant: Grant, request: ExchangeRequest): void {
-  if ((request.credentials?.clientId ?? '') === '') throw missingParameter('client_id');
+  const { clientId = '', clientAssertion = '' } = request.credentials ?? {};
+  if (clientId === '' && clientAssertion === '' && grant.identifies === undefined)
+    throw missingParameter('client_id');
   for (const name of grant.parameters)
     if (grantParameters[name](request) === '') throw missingParameter(name);
 }
 
-function authenticate(
+async function authenticate(
   { directory }: PipelineDeps,
-  { credentials, caller }: ExchangeRequest,
+  grant: Grant,
+  { credentials, caller, assertion }: ExchangeRequest,
   context: CallContext,
 ): Promise<ApplicationRecord> {
-  if (credentials === undefined) throw missingParameter('client_id');
   const from = { ipAddress: caller?.ipAddress ?? '', at: requestedAt(caller) };
-  return directory.authenticateClient(credentials, from, context.onward());
+  if (grant.identifies === undefined) {
+    if (credentials === undefined) throw missingParameter('client_id');
+    return directory.authenticateClient(credentials, from, context.onward());
+  }
+  const { clientId = '', clientSecret = '', clientAssertion = '' } = credentials ?? {};
+  if (clientSecret !== '' || clientAssertion !== '')
+    throw new OAuthError(
+      'invalid_request',
+      'The assertion says who the client is. Send no other credentials.',
+    );
+  const presented = { clientId, clientAssertion: assertion, clientAssertionType: standardName(grant.name) };
+  try {
+    return await directory.authenticateClient(presented, from, context.onward());
+  } catch (error) {
+    if (!(error instanceof OAuthError) || error.code !== 'invalid_client') throw error;
+    // RFC 7523 §3.1.
+    const { cause, refusal } = error;
+    throw new OAuthError('invalid_grant', 'The assertion is not accepted.', { cause, refusal });
+  }
+}
+
+function standardName(name: Grant['name']): string {
+  return grantTypeByContractName(name)?.standard ?? '';
 }
 
 function requirePermission(grant: Grant, current: Exchange): void {

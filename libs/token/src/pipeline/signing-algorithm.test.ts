@@ -64,3 +64,18 @@ describe('the access tokens of a resource with signingAlgorithm ES256', () => {
     expect(algorithmOf(accessToken)).toBe('RS256');
   });
 });
+
+describe('the ID tokens of an application with idTokenSigningAlgorithm ES256', () => {
+  it('are signed with it, with the at_hash of an access token that is not, and are hints', async () => {
+    await on.directory.changeApplication('web', { idTokenSigningAlgorithm: 'ES256' });
+    const { accessToken, idToken } = await on.signIn();
+    expect([accessToken, idToken].map(algorithmOf)).toEqual(['RS256', 'ES256']);
+    const rules = { issuer, audience: 'web', algorithms: ['ES256'], currentDate: new Date(on.clock.now()) };
+    const { payload } = await jwtVerify(idToken, on.es256.publicKey, rules);
+    expect(payload['at_hash']).toBe(accessTokenHash(accessToken));
+    const hint = await on.token.verifyIdTokenHint({ idToken, caller }, call());
+    expect(hint).toMatchObject({ valid: true, clientId: 'web' });
+    await on.directory.changeApplication('web', { idTokenSigningAlgorithm: 'none' });
+    expect(algorithmOf((await on.signIn()).idToken)).toBe('RS256');
+  });
+});

@@ -33,6 +33,11 @@ const applications: (Partial<FakeApplication> & { clientId: string })[] = [
     scopes: [...ordersScopes, scope('billing.read', billing)],
   },
   {
+    clientId: 'workload',
+    grantTypes: ['client_credentials', 'jwt_bearer'],
+    scopes: ordersScopes,
+  },
+  {
     clientId: 'stock-app',
     grantTypes: everyGrant,
     scopes: [

@@ -141,7 +141,7 @@ describe('verification of access tokens', () => {
     }
   });
 
-  it('accepts ES256 by a key for ES256 alone, and never in an ID token (RFC 8725 section 3.1, RFC 7518 section 3.4)', async () => {
+  it('accepts ES256 by a key for ES256 alone, in access and ID tokens (RFC 8725 section 3.1, RFC 7518 section 3.4)', async () => {
     const { accepts, verifier } = setUp(es256);
     const named = { ...header, alg: 'ES256', kid: es256.kid };
     const token = signedToken(es256, named, claims);
@@ -154,10 +154,12 @@ describe('verification of access tokens', () => {
     expect(await accepts(signedToken(key, { ...header, alg: 'ES256' }, claims))).toBe(false);
     expect(await accepts(signedToken(key, { ...header, kid: es256.kid }, claims))).toBe(false);
     const { client_id: _, scope: __, ...idClaims } = claims;
-    const hint = (by: TestKey) =>
-      verifier.idToken(signedToken(by, { alg: by.algorithm, kid: by.kid, typ: 'JWT' }, idClaims), () => ({}));
+    const hint = (by: TestKey, alg: string = by.algorithm) =>
+      verifier.idToken(signedToken(by, { alg, kid: by.kid, typ: 'JWT' }, idClaims), () => ({}));
     expect(await hint(key)).toMatchObject({ sub: claims.sub });
-    expect(await hint(es256)).toBeUndefined();
+    expect(await hint(es256)).toMatchObject({ sub: claims.sub });
+    expect(await hint(es256, 'RS256')).toBeUndefined();
+    expect(await hint(key, 'ES256')).toBeUndefined();
   });
 
   it('refuses tokens of another type, signed by our own key (JWT-6, RFC 9068 section 4)', async () => {

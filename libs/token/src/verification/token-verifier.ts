@@ -4,7 +4,6 @@ import type { CallOptions } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
 import {
   accessTokenTypes,
-  defaultSigningAlgorithm,
   idTokenType,
   keycloakAccessTokenTyp,
   keycloakIdTokenTyp,
@@ -171,7 +170,7 @@ interface Accepted {
 }
 
 const accessTokens: Accepted = { types: accessTokenTypes, algorithms: signingAlgorithmNames };
-const idTokens: Accepted = { types: [idTokenType], algorithms: [defaultSigningAlgorithm] };
+const idTokens: Accepted = { types: [idTokenType], algorithms: signingAlgorithmNames };
 
 /** Resolves with the key id and the claims of a token that has such a header and was signed by this server. */
 async function verifySignature(

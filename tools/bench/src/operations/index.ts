@@ -10,6 +10,7 @@ import {
   contractClientCredentials,
   devicePolls,
   es256Scope,
+  federatedClientCredentials,
   refreshes,
 } from './tokens.ts';
 
@@ -32,6 +33,7 @@ const operations = {
   'client-credentials-json': { prepare: contractClientCredentials, peer: true },
   'client-credentials-form': { prepare: (target) => clientCredentials(target), peer: true },
   'client-credentials-es256': { prepare: (target) => clientCredentials(target, es256Scope) },
+  'client-credentials-federated': { prepare: federatedClientCredentials },
   'code-exchange': { prepare: codeExchanges, peer: true },
   refresh: { prepare: (target) => refreshes(target, 'orders.read'), peer: true },
   'refresh-openid': { prepare: (target) => refreshes(target), peer: true },

@@ -1,9 +1,9 @@
 import { claimsOf } from '@tessera/test-client';
-import { activeClients, basePath, clientOf, type Client } from '../declared-state.ts';
+import { activeClients, basePath, clientOf, workloadToken, type Client } from '../declared-state.ts';
 import type { Target } from '../target.ts';
 import type { HttpLoad, HttpRequest } from './operation.ts';
 import { issuePersonalTokens } from './people.ts';
-import { clientForm, cycle, isOk, json, member, okWith, turns } from './requests.ts';
+import { clientForm, cycle, form, isOk, json, member, okWith, turns } from './requests.ts';
 import { send, times } from './send.ts';
 
 export const ordersScope = 'orders.read';
@@ -42,6 +42,24 @@ export async function clientCredentials(target: Target, scope = ordersScope): Pr
     clients.map((client) => clientCredentialsForm(target, client, scope)),
     okWith('"access_token":"ey'),
   );
+}
+
+/**
+ * The same without a secret, by tokens of an issuer that the applications trust: those of one tenant, as the others are
+ * copies of its records.
+ */
+export async function federatedClientCredentials(target: Target): Promise<HttpLoad> {
+  const clients = activeClients(target).filter(({ tenant }) => tenant === 0);
+  const requests = clients.map((client) =>
+    form(tokenPath(target, client), {
+      grant_type: 'client_credentials',
+      scope: ordersScope,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: workloadToken(target.seed, client, target.baseUrl),
+    }),
+  );
+  for (const request of requests) member(await send(target, request), 'access_token');
+  return cycle(requests, okWith('"access_token":"ey'));
 }
 
 /** The same in the contract's dialect, which the peer does not have. */

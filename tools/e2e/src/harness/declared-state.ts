@@ -42,6 +42,8 @@ export interface StateOptions extends DecidedElsewhere {
   readonly ledgerRoles?: readonly string[];
   /** Issuer of a provider of the tenant `acme`, which makes accounts. */
   readonly providerIssuer?: string | undefined;
+  /** Applications without a secret, each as an entry of the declared state. */
+  readonly workloads?: readonly object[];
   /** Issuers of the tenants `initech` and `hooli`, which exist only with them. */
   readonly issuers?: { readonly initech: string; readonly hooli: string };
   /** Issuer of the tenant `harbour`, which exists only with it. */
@@ -186,7 +188,12 @@ ${logoutEntry}      - clientId: acme-service
         redirectUris: ["http://127.0.0.1/oauth/callback"]
         loopbackPorts: any
         scopes: [openid, offline_access, orders.read]
-      - clientId: acme-parcels
+${(options.workloads ?? [])
+  .map(
+    (one) => `      - ${JSON.stringify(one)}
+`,
+  )
+  .join('')}      - clientId: acme-parcels
         name: Acme Parcels
         type: confidential
         secrets: [{value: "${secrets.parcels}"}]

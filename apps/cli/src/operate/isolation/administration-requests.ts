@@ -155,10 +155,10 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
 const plain: ReadonlySet<string> = new Set(
   `accentColor accentColorDark actor approval assignableBy attribute audiences authenticatedStart
   authenticationPolicy backchannelLogoutUri country delivery description endpoints event fileName formatted
-  grantTypes idTokenClaims issuer kinds locality logo logoutRedirectUriPrefixes logoutRedirectUris
+  grantTypes idTokenClaims idTokenSigningAlgorithm issuer jwksUri kinds locality logo maxAge logoutRedirectUriPrefixes logoutRedirectUris
   loopbackPorts name notificationEndpoint outcome owner owners passkeyDomain password passwordHash pkce
-  policyUri postalCode purpose reason redirectUriPrefixes redirectUris region registration
-  registrationDomains scopeFormat signingAlgorithm signInMethods status streetAddress targets tokenType
+  policyUri postalCode publicKeys purpose reason redirectUriPrefixes redirectUris region registration
+  registrationDomains scopeFormat sharedIdentity signingAlgorithm signInMethods status streetAddress targets tokenType
   tosUri type url value`.split(/\s+/),
 );
 

@@ -20,6 +20,7 @@ const tableRows = Number(process.env['TESSERA_TEST_ROWS'] ?? 20_000);
 const readsAll: Readonly<Record<string, string>> = {
   'directory.tenant_ids': 'lists the tenants',
   'directory.tenant_issuers': 'lists the tenants',
+  'directory.declared_uses': 'reads the index of the few applications that declare something',
   'directory.bump_epoch': 'ends the tokens of all tenants after a restore',
   'directory.record_pepper': 'asks whether there is any row',
 };

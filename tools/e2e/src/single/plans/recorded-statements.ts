@@ -20,6 +20,8 @@ const storeTests = [
   'libs/authorize/src/methods/upstream/',
   'libs/device/src/store/decision-store.postgres.test.ts',
   'libs/device/src/delivery/',
+  'libs/directory/src/applications/',
+  'libs/directory/src/assertions/',
   'libs/directory/src/deleted/deleted-records.test.ts',
   'libs/directory/src/store/',
   'libs/directory/src/records/',

@@ -65,6 +65,13 @@ export function rowsOfRecords({
       client_id: `'client' || i`,
       digest: `md5(i::text)`,
     }),
+    filling('directory.trusted_subject', applications, {
+      issuer: `'https://cluster.example'`,
+      subject: `'subject' || i`,
+      audience: `''`,
+      tenant_id: tenant,
+      client_id: `'client' || i`,
+    }),
     filling('directory.change', rows, {
       recorded_at: earlier,
       kind: `'user'`,

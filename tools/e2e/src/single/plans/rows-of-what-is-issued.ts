@@ -80,6 +80,7 @@ export function rowsOfWhatIsIssued({
       signed_in_at: earlier,
     }),
     filling('authorize.used_value', rows, { digest: hash, expires_at: later }),
+    filling('directory.used_assertion', rows, { digest: hash, expires_at: later }),
     filling('authorize.logout_notice', rows, {
       notice_id: `lpad(i::text, 26, '0')`,
       tenant_id: tenant,

@@ -56,7 +56,7 @@ it('people with a passkey or a sign-in by a provider need no link where the file
   const linesOf = (ofPerson: Part) =>
     moved({
       ...flow(step),
-      identityProviders: [{ alias: 'corp', providerId: 'oidc' }],
+      identityProviders: [{ alias: 'corp', providerId: 'oidc', config: { issuer: 'https://corp.example' } }],
       users: [{ id: '9e1b', username: 'ada', ...ofPerson }],
     }).leftOut.filter((line) => line.startsWith('password of'));
   const none = 'password of user ada: there is none in the file';

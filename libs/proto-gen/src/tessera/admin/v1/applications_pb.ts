@@ -6,19 +6,19 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.ts";
 import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_tessera_access_v1_access } from "../../access/v1/access_pb.ts";
 import type { CibaPolicy, Lifetimes } from "../../directory/v1/policies_pb.ts";
 import { file_tessera_directory_v1_policies } from "../../directory/v1/policies_pb.ts";
 import type { Impact } from "../../impact/v1/impact_pb.ts";
 import { file_tessera_impact_v1_impact } from "../../impact/v1/impact_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file tessera/admin/v1/applications.proto.
  */
 export const file_tessera_admin_v1_applications: GenFile = /*@__PURE__*/
-  fileDesc("CiN0ZXNzZXJhL2FkbWluL3YxL2FwcGxpY2F0aW9ucy5wcm90bxIQdGVzc2VyYS5hZG1pbi52MSKRCAoLQXBwbGljYXRpb24SEQoJY2xpZW50X2lkGAEgASgJEgwKBGV0YWcYAiABKAkSDQoFb3duZXIYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkZWxldGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoGaW1wYWN0GAcgASgLMhkudGVzc2VyYS5pbXBhY3QudjEuSW1wYWN0EgwKBG5hbWUYCiABKAkSDAoEdHlwZRgLIAEoCRIOCgZzdGF0dXMYDCABKAkSEwoLZ3JhbnRfdHlwZXMYDSADKAkSFQoNcmVkaXJlY3RfdXJpcxgOIAMoCRIcChRsb2dvdXRfcmVkaXJlY3RfdXJpcxgPIAMoCRIOCgZzY29wZXMYECADKAkSHAoUaW50cm9zcGVjdF9hdWRpZW5jZXMYESADKAkSMgoJbGlmZXRpbWVzGBIgASgLMh8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlmZXRpbWVzEi4KBGNpYmEYEyABKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaWJhUG9saWN5EhsKE2F1dGhlbnRpY2F0ZWRfc3RhcnQYFCABKAkSFQoNYWxsb3dlZF9yb2xlcxgVIAMoCRIMCgRwa2NlGBYgASgJEh4KFmJhY2tjaGFubmVsX2xvZ291dF91cmkYFyABKAkSKwojYmFja2NoYW5uZWxfbG9nb3V0X3Nlc3Npb25fcmVxdWlyZWQYGCABKAgSOQoGY2xhaW1zGBkgAygLMikudGVzc2VyYS5hZG1pbi52MS5BcHBsaWNhdGlvbi5DbGFpbXNFbnRyeRIXCg9pZF90b2tlbl9jbGFpbXMYGiADKAkSEwoLdGhpcmRfcGFydHkYGyABKAgSHQoVYXV0aGVudGljYXRpb25fcG9saWN5GBwgASgJEhYKDmxvb3BiYWNrX3BvcnRzGB0gASgJEg0KBXJvbGVzGB4gAygJEg4KBm93bmVycxgfIAMoCRIWCg5kZWZhdWx0X3Njb3BlcxggIAMoCRIRCglhdWRpZW5jZXMYISADKAkSHQoVcmVkaXJlY3RfdXJpX3ByZWZpeGVzGCkgAygJEiQKHGxvZ291dF9yZWRpcmVjdF91cmlfcHJlZml4ZXMYKiADKAkaTgoLQ2xhaW1zRW50cnkSCwoDa2V5GAEgASgJEi4KBXZhbHVlGAIgASgLMh8udGVzc2VyYS5hZG1pbi52MS5EZWNsYXJlZENsYWltOgI4ASKBAQoNRGVjbGFyZWRDbGFpbRIRCglhdHRyaWJ1dGUYASABKAkSDQoFcm9sZXMYAiABKAgSDwoHdGFyZ2V0cxgDIAMoCRIMCgRwYXRoGAQgAygJEgwKBHR5cGUYBSABKAkSDAoEbGlzdBgGIAEoCRITCgtyb2xlX3ByZWZpeBgHIAEoCSI9ChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCSJsChdMaXN0QXBwbGljYXRpb25zUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEhIKCnBhZ2VfdG9rZW4YAyABKAkSDgoGc2VhcmNoGAQgASgJImgKGExpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRIzCgxhcHBsaWNhdGlvbnMYASADKAsyHS50ZXNzZXJhLmFkbWluLnYxLkFwcGxpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKbAQoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIyCgthcHBsaWNhdGlvbhgCIAEoCzIdLnRlc3NlcmEuYWRtaW4udjEuQXBwbGljYXRpb24SEgoKcmVxdWVzdF9pZBgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEg0KBW93bmVyGAUgASgJItsBChhVcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEjIKC2FwcGxpY2F0aW9uGAIgASgLMh0udGVzc2VyYS5hZG1pbi52MS5BcHBsaWNhdGlvbhIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgSDgoGaW1wYWN0GAYgASgIEg0KBW93bmVyGAcgASgJIpcBChhEZWxldGVBcHBsaWNhdGlvblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg4KBmltcGFjdBgGIAEoCBINCgVvd25lchgHIAEoCSJGChlEZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlEikKBmltcGFjdBgBIAEoCzIZLnRlc3NlcmEuaW1wYWN0LnYxLkltcGFjdCJFCh1MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJIrsBChFBcHBsaWNhdGlvblNlY3JldBIRCglzZWNyZXRfaWQYASABKAkSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJWCh5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2USNAoHc2VjcmV0cxgBIAMoCzIjLnRlc3NlcmEuYWRtaW4udjEuQXBwbGljYXRpb25TZWNyZXQi5gEKHkNyZWF0ZUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEhIKBXZhbHVlGAMgASgJQgOAAQESLwoLZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnJlcXVlc3RfaWQYBSABKAkSDAoEZXRhZxgGIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAcgASgIEhEKCXRha2Vfb3ZlchgIIAEoCBINCgVvd25lchgJIAEoCSJWCh9DcmVhdGVBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlEhEKCXNlY3JldF9pZBgBIAEoCRISCgV2YWx1ZRgCIAEoCUIDgAEBEgwKBGV0YWcYAyABKAkioAEKHkRlbGV0ZUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEhEKCXNlY3JldF9pZBgDIAEoCRIMCgRldGFnGAQgASgJEhUKDXZhbGlkYXRlX29ubHkYBSABKAgSEQoJdGFrZV9vdmVyGAYgASgIEg0KBW93bmVyGAcgASgJIi8KH0RlbGV0ZUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USDAoEZXRhZxgBIAEoCSJnChpVbmRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEhUKDXZhbGlkYXRlX29ubHkYAyABKAgSDAoEZXRhZxgEIAEoCSJzCh5MaXN0RGVsZXRlZEFwcGxpY2F0aW9uc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJvCh9MaXN0RGVsZXRlZEFwcGxpY2F0aW9uc1Jlc3BvbnNlEjMKDGFwcGxpY2F0aW9ucxgBIAMoCzIdLnRlc3NlcmEuYWRtaW4udjEuQXBwbGljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMuMMChNBcHBsaWNhdGlvbnNTZXJ2aWNlEosBCgNHZXQSJy50ZXNzZXJhLmFkbWluLnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBodLnRlc3NlcmEuYWRtaW4udjEuQXBwbGljYXRpb24iPJACAergGDUKCG9wZXJhdG9yCgVhZG1pbhIXYWRtaW4uYXBwbGljYXRpb25zLnJlYWQaCXRlbmFudF9pZBKbAQoETGlzdBIpLnRlc3NlcmEuYWRtaW4udjEuTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QaKi50ZXNzZXJhLmFkbWluLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZSI8kAIB6uAYNQoIb3BlcmF0b3IKBWFkbWluEhdhZG1pbi5hcHBsaWNhdGlvbnMucmVhZBoJdGVuYW50X2lkEo8BCgZDcmVhdGUSKi50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBodLnRlc3NlcmEuYWRtaW4udjEuQXBwbGljYXRpb24iOurgGDYKCG9wZXJhdG9yCgVhZG1pbhIYYWRtaW4uYXBwbGljYXRpb25zLndyaXRlGgl0ZW5hbnRfaWQSjwEKBlVwZGF0ZRIqLnRlc3NlcmEuYWRtaW4udjEuVXBkYXRlQXBwbGljYXRpb25SZXF1ZXN0Gh0udGVzc2VyYS5hZG1pbi52MS5BcHBsaWNhdGlvbiI66uAYNgoIb3BlcmF0b3IKBWFkbWluEhhhZG1pbi5hcHBsaWNhdGlvbnMud3JpdGUaCXRlbmFudF9pZBKdAQoGRGVsZXRlEioudGVzc2VyYS5hZG1pbi52MS5EZWxldGVBcHBsaWNhdGlvblJlcXVlc3QaKy50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVzcG9uc2UiOurgGDYKCG9wZXJhdG9yCgVhZG1pbhIYYWRtaW4uYXBwbGljYXRpb25zLndyaXRlGgl0ZW5hbnRfaWQSkwEKCFVuZGVsZXRlEiwudGVzc2VyYS5hZG1pbi52MS5VbmRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBodLnRlc3NlcmEuYWRtaW4udjEuQXBwbGljYXRpb24iOurgGDYKCG9wZXJhdG9yCgVhZG1pbhIYYWRtaW4uYXBwbGljYXRpb25zLndyaXRlGgl0ZW5hbnRfaWQSsAEKC0xpc3REZWxldGVkEjAudGVzc2VyYS5hZG1pbi52MS5MaXN0RGVsZXRlZEFwcGxpY2F0aW9uc1JlcXVlc3QaMS50ZXNzZXJhLmFkbWluLnYxLkxpc3REZWxldGVkQXBwbGljYXRpb25zUmVzcG9uc2UiPJACAergGDUKCG9wZXJhdG9yCgVhZG1pbhIXYWRtaW4uYXBwbGljYXRpb25zLnJlYWQaCXRlbmFudF9pZBKuAQoLTGlzdFNlY3JldHMSLy50ZXNzZXJhLmFkbWluLnYxLkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0GjAudGVzc2VyYS5hZG1pbi52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2UiPJACAergGDUKCG9wZXJhdG9yCgVhZG1pbhIXYWRtaW4uYXBwbGljYXRpb25zLnJlYWQaCXRlbmFudF9pZBKvAQoMQ3JlYXRlU2VjcmV0EjAudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QaMS50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2UiOurgGDYKCG9wZXJhdG9yCgVhZG1pbhIYYWRtaW4uYXBwbGljYXRpb25zLndyaXRlGgl0ZW5hbnRfaWQSrwEKDERlbGV0ZVNlY3JldBIwLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlQXBwbGljYXRpb25TZWNyZXRSZXF1ZXN0GjEudGVzc2VyYS5hZG1pbi52MS5EZWxldGVBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlIjrq4Bg2CghvcGVyYXRvcgoFYWRtaW4SGGFkbWluLmFwcGxpY2F0aW9ucy53cml0ZRoJdGVuYW50X2lkYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_directory_v1_policies, file_tessera_impact_v1_impact]);
+  fileDesc("CiN0ZXNzZXJhL2FkbWluL3YxL2FwcGxpY2F0aW9ucy5wcm90bxIQdGVzc2VyYS5hZG1pbi52MSKmCQoLQXBwbGljYXRpb24SEQoJY2xpZW50X2lkGAEgASgJEgwKBGV0YWcYAiABKAkSDQoFb3duZXIYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkZWxldGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoGaW1wYWN0GAcgASgLMhkudGVzc2VyYS5pbXBhY3QudjEuSW1wYWN0EgwKBG5hbWUYCiABKAkSDAoEdHlwZRgLIAEoCRIOCgZzdGF0dXMYDCABKAkSEwoLZ3JhbnRfdHlwZXMYDSADKAkSFQoNcmVkaXJlY3RfdXJpcxgOIAMoCRIcChRsb2dvdXRfcmVkaXJlY3RfdXJpcxgPIAMoCRIOCgZzY29wZXMYECADKAkSHAoUaW50cm9zcGVjdF9hdWRpZW5jZXMYESADKAkSMgoJbGlmZXRpbWVzGBIgASgLMh8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlmZXRpbWVzEi4KBGNpYmEYEyABKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaWJhUG9saWN5EhsKE2F1dGhlbnRpY2F0ZWRfc3RhcnQYFCABKAkSFQoNYWxsb3dlZF9yb2xlcxgVIAMoCRIMCgRwa2NlGBYgASgJEh4KFmJhY2tjaGFubmVsX2xvZ291dF91cmkYFyABKAkSKwojYmFja2NoYW5uZWxfbG9nb3V0X3Nlc3Npb25fcmVxdWlyZWQYGCABKAgSOQoGY2xhaW1zGBkgAygLMikudGVzc2VyYS5hZG1pbi52MS5BcHBsaWNhdGlvbi5DbGFpbXNFbnRyeRIXCg9pZF90b2tlbl9jbGFpbXMYGiADKAkSEwoLdGhpcmRfcGFydHkYGyABKAgSHQoVYXV0aGVudGljYXRpb25fcG9saWN5GBwgASgJEhYKDmxvb3BiYWNrX3BvcnRzGB0gASgJEg0KBXJvbGVzGB4gAygJEg4KBm93bmVycxgfIAMoCRIWCg5kZWZhdWx0X3Njb3BlcxggIAMoCRIRCglhdWRpZW5jZXMYISADKAkSHQoVcmVkaXJlY3RfdXJpX3ByZWZpeGVzGCkgAygJEiQKHGxvZ291dF9yZWRpcmVjdF91cmlfcHJlZml4ZXMYKiADKAkSLAoLcHVibGljX2tleXMYKyADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCGp3a3NfdXJpGCwgASgJEi8KBnRydXN0cxgtIAMoCzIfLnRlc3NlcmEuYWRtaW4udjEuRGVjbGFyZWRUcnVzdBIiChppZF90b2tlbl9zaWduaW5nX2FsZ29yaXRobRguIAEoCRpOCgtDbGFpbXNFbnRyeRILCgNrZXkYASABKAkSLgoFdmFsdWUYAiABKAsyHy50ZXNzZXJhLmFkbWluLnYxLkRlY2xhcmVkQ2xhaW06AjgBImwKDURlY2xhcmVkVHJ1c3QSDgoGaXNzdWVyGAEgASgJEg8KB3N1YmplY3QYAiABKAkSEAoIYXVkaWVuY2UYAyABKAkSDwoHbWF4X2FnZRgEIAEoBRIXCg9zaGFyZWRfaWRlbnRpdHkYBSABKAgigQEKDURlY2xhcmVkQ2xhaW0SEQoJYXR0cmlidXRlGAEgASgJEg0KBXJvbGVzGAIgASgIEg8KB3RhcmdldHMYAyADKAkSDAoEcGF0aBgEIAMoCRIMCgR0eXBlGAUgASgJEgwKBGxpc3QYBiABKAkSEwoLcm9sZV9wcmVmaXgYByABKAkiPQoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkibAoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJoChhMaXN0QXBwbGljYXRpb25zUmVzcG9uc2USMwoMYXBwbGljYXRpb25zGAEgAygLMh0udGVzc2VyYS5hZG1pbi52MS5BcHBsaWNhdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkimwEKGENyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSMgoLYXBwbGljYXRpb24YAiABKAsyHS50ZXNzZXJhLmFkbWluLnYxLkFwcGxpY2F0aW9uEhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCBINCgVvd25lchgFIAEoCSLbAQoYVXBkYXRlQXBwbGljYXRpb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIyCgthcHBsaWNhdGlvbhgCIAEoCzIdLnRlc3NlcmEuYWRtaW4udjEuQXBwbGljYXRpb24SLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg4KBmltcGFjdBgGIAEoCBINCgVvd25lchgHIAEoCSKXAQoYRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSDAoEZXRhZxgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCBIOCgZpbXBhY3QYBiABKAgSDQoFb3duZXIYByABKAkiRgoZRGVsZXRlQXBwbGljYXRpb25SZXNwb25zZRIpCgZpbXBhY3QYASABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3QiRQodTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCSK7AQoRQXBwbGljYXRpb25TZWNyZXQSEQoJc2VjcmV0X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiVgoeTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1Jlc3BvbnNlEjQKB3NlY3JldHMYASADKAsyIy50ZXNzZXJhLmFkbWluLnYxLkFwcGxpY2F0aW9uU2VjcmV0IuYBCh5DcmVhdGVBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRISCgV2YWx1ZRgDIAEoCUIDgAEBEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpyZXF1ZXN0X2lkGAUgASgJEgwKBGV0YWcYBiABKAkSFQoNdmFsaWRhdGVfb25seRgHIAEoCBIRCgl0YWtlX292ZXIYCCABKAgSDQoFb3duZXIYCSABKAkiVgofQ3JlYXRlQXBwbGljYXRpb25TZWNyZXRSZXNwb25zZRIRCglzZWNyZXRfaWQYASABKAkSEgoFdmFsdWUYAiABKAlCA4ABARIMCgRldGFnGAMgASgJIqABCh5EZWxldGVBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIRCglzZWNyZXRfaWQYAyABKAkSDAoEZXRhZxgEIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAUgASgIEhEKCXRha2Vfb3ZlchgGIAEoCBINCgVvd25lchgHIAEoCSIvCh9EZWxldGVBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlEgwKBGV0YWcYASABKAkiZwoaVW5kZWxldGVBcHBsaWNhdGlvblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAMgASgIEgwKBGV0YWcYBCABKAkicwoeTGlzdERlbGV0ZWRBcHBsaWNhdGlvbnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkibwofTGlzdERlbGV0ZWRBcHBsaWNhdGlvbnNSZXNwb25zZRIzCgxhcHBsaWNhdGlvbnMYASADKAsyHS50ZXNzZXJhLmFkbWluLnYxLkFwcGxpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTLjDAoTQXBwbGljYXRpb25zU2VydmljZRKLAQoDR2V0EicudGVzc2VyYS5hZG1pbi52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaHS50ZXNzZXJhLmFkbWluLnYxLkFwcGxpY2F0aW9uIjyQAgHq4Bg1CghvcGVyYXRvcgoFYWRtaW4SF2FkbWluLmFwcGxpY2F0aW9ucy5yZWFkGgl0ZW5hbnRfaWQSmwEKBExpc3QSKS50ZXNzZXJhLmFkbWluLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GioudGVzc2VyYS5hZG1pbi52MS5MaXN0QXBwbGljYXRpb25zUmVzcG9uc2UiPJACAergGDUKCG9wZXJhdG9yCgVhZG1pbhIXYWRtaW4uYXBwbGljYXRpb25zLnJlYWQaCXRlbmFudF9pZBKPAQoGQ3JlYXRlEioudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QaHS50ZXNzZXJhLmFkbWluLnYxLkFwcGxpY2F0aW9uIjrq4Bg2CghvcGVyYXRvcgoFYWRtaW4SGGFkbWluLmFwcGxpY2F0aW9ucy53cml0ZRoJdGVuYW50X2lkEo8BCgZVcGRhdGUSKi50ZXNzZXJhLmFkbWluLnYxLlVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBodLnRlc3NlcmEuYWRtaW4udjEuQXBwbGljYXRpb24iOurgGDYKCG9wZXJhdG9yCgVhZG1pbhIYYWRtaW4uYXBwbGljYXRpb25zLndyaXRlGgl0ZW5hbnRfaWQSnQEKBkRlbGV0ZRIqLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0GisudGVzc2VyYS5hZG1pbi52MS5EZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlIjrq4Bg2CghvcGVyYXRvcgoFYWRtaW4SGGFkbWluLmFwcGxpY2F0aW9ucy53cml0ZRoJdGVuYW50X2lkEpMBCghVbmRlbGV0ZRIsLnRlc3NlcmEuYWRtaW4udjEuVW5kZWxldGVBcHBsaWNhdGlvblJlcXVlc3QaHS50ZXNzZXJhLmFkbWluLnYxLkFwcGxpY2F0aW9uIjrq4Bg2CghvcGVyYXRvcgoFYWRtaW4SGGFkbWluLmFwcGxpY2F0aW9ucy53cml0ZRoJdGVuYW50X2lkErABCgtMaXN0RGVsZXRlZBIwLnRlc3NlcmEuYWRtaW4udjEuTGlzdERlbGV0ZWRBcHBsaWNhdGlvbnNSZXF1ZXN0GjEudGVzc2VyYS5hZG1pbi52MS5MaXN0RGVsZXRlZEFwcGxpY2F0aW9uc1Jlc3BvbnNlIjyQAgHq4Bg1CghvcGVyYXRvcgoFYWRtaW4SF2FkbWluLmFwcGxpY2F0aW9ucy5yZWFkGgl0ZW5hbnRfaWQSrgEKC0xpc3RTZWNyZXRzEi8udGVzc2VyYS5hZG1pbi52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVxdWVzdBowLnRlc3NlcmEuYWRtaW4udjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1Jlc3BvbnNlIjyQAgHq4Bg1CghvcGVyYXRvcgoFYWRtaW4SF2FkbWluLmFwcGxpY2F0aW9ucy5yZWFkGgl0ZW5hbnRfaWQSrwEKDENyZWF0ZVNlY3JldBIwLnRlc3NlcmEuYWRtaW4udjEuQ3JlYXRlQXBwbGljYXRpb25TZWNyZXRSZXF1ZXN0GjEudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlIjrq4Bg2CghvcGVyYXRvcgoFYWRtaW4SGGFkbWluLmFwcGxpY2F0aW9ucy53cml0ZRoJdGVuYW50X2lkEq8BCgxEZWxldGVTZWNyZXQSMC50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBoxLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlQXBwbGljYXRpb25TZWNyZXRSZXNwb25zZSI66uAYNgoIb3BlcmF0b3IKBWFkbWluEhhhZG1pbi5hcHBsaWNhdGlvbnMud3JpdGUaCXRlbmFudF9pZGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_directory_v1_policies, file_tessera_impact_v1_impact]);
 
 /**
  * An application. Its secrets have calls of their own.
@@ -233,6 +233,32 @@ export type Application = Message<"tessera.admin.v1.Application"> & {
    * @generated from field: repeated string logout_redirect_uri_prefixes = 42;
    */
   logoutRedirectUriPrefixes: string[];
+
+  /**
+   * Public keys (RFC 7517) that the application signs its assertions with (`private_key_jwt`), at most ten; or where they are.
+   *
+   * @generated from field: repeated google.protobuf.Struct public_keys = 43;
+   */
+  publicKeys: JsonObject[];
+
+  /**
+   * @generated from field: string jwks_uri = 44;
+   */
+  jwksUri: string;
+
+  /**
+   * Whose tokens prove to be the application, at most twenty.
+   *
+   * @generated from field: repeated tessera.admin.v1.DeclaredTrust trusts = 45;
+   */
+  trusts: DeclaredTrust[];
+
+  /**
+   * RS256 or ES256; empty means RS256.
+   *
+   * @generated from field: string id_token_signing_algorithm = 46;
+   */
+  idTokenSigningAlgorithm: string;
 };
 
 /**
@@ -244,7 +270,55 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
 
 /**
  * Where a claim comes from, and where it is set.
+ * Whose tokens prove to be the application.
  *
+ * @generated from message tessera.admin.v1.DeclaredTrust
+ */
+export type DeclaredTrust = Message<"tessera.admin.v1.DeclaredTrust"> & {
+  /**
+   * `iss`; of SPIFFE the trust domain, such as `spiffe://prod.example`.
+   *
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+
+  /**
+   * `sub`.
+   *
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+
+  /**
+   * `aud`; empty: the issuer of the tenant.
+   *
+   * @generated from field: string audience = 3;
+   */
+  audience: string;
+
+  /**
+   * Seconds since the token was issued; 0: until it expires.
+   *
+   * @generated from field: int32 max_age = 4;
+   */
+  maxAge: number;
+
+  /**
+   * Whether the subject may be one that many workloads have.
+   *
+   * @generated from field: bool shared_identity = 5;
+   */
+  sharedIdentity: boolean;
+};
+
+/**
+ * Describes the message tessera.admin.v1.DeclaredTrust.
+ * Use `create(DeclaredTrustSchema)` to create a new message.
+ */
+export const DeclaredTrustSchema: GenMessage<DeclaredTrust> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_applications, 1);
+
+/**
  * @generated from message tessera.admin.v1.DeclaredClaim
  */
 export type DeclaredClaim = Message<"tessera.admin.v1.DeclaredClaim"> & {
@@ -303,7 +377,7 @@ export type DeclaredClaim = Message<"tessera.admin.v1.DeclaredClaim"> & {
  * Use `create(DeclaredClaimSchema)` to create a new message.
  */
 export const DeclaredClaimSchema: GenMessage<DeclaredClaim> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 1);
+  messageDesc(file_tessera_admin_v1_applications, 2);
 
 /**
  * @generated from message tessera.admin.v1.GetApplicationRequest
@@ -325,7 +399,7 @@ export type GetApplicationRequest = Message<"tessera.admin.v1.GetApplicationRequ
  * Use `create(GetApplicationRequestSchema)` to create a new message.
  */
 export const GetApplicationRequestSchema: GenMessage<GetApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 2);
+  messageDesc(file_tessera_admin_v1_applications, 3);
 
 /**
  * @generated from message tessera.admin.v1.ListApplicationsRequest
@@ -363,7 +437,7 @@ export type ListApplicationsRequest = Message<"tessera.admin.v1.ListApplications
  * Use `create(ListApplicationsRequestSchema)` to create a new message.
  */
 export const ListApplicationsRequestSchema: GenMessage<ListApplicationsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 3);
+  messageDesc(file_tessera_admin_v1_applications, 4);
 
 /**
  * @generated from message tessera.admin.v1.ListApplicationsResponse
@@ -389,7 +463,7 @@ export type ListApplicationsResponse = Message<"tessera.admin.v1.ListApplication
  * Use `create(ListApplicationsResponseSchema)` to create a new message.
  */
 export const ListApplicationsResponseSchema: GenMessage<ListApplicationsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 4);
+  messageDesc(file_tessera_admin_v1_applications, 5);
 
 /**
  * @generated from message tessera.admin.v1.CreateApplicationRequest
@@ -434,7 +508,7 @@ export type CreateApplicationRequest = Message<"tessera.admin.v1.CreateApplicati
  * Use `create(CreateApplicationRequestSchema)` to create a new message.
  */
 export const CreateApplicationRequestSchema: GenMessage<CreateApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 5);
+  messageDesc(file_tessera_admin_v1_applications, 6);
 
 /**
  * @generated from message tessera.admin.v1.UpdateApplicationRequest
@@ -493,7 +567,7 @@ export type UpdateApplicationRequest = Message<"tessera.admin.v1.UpdateApplicati
  * Use `create(UpdateApplicationRequestSchema)` to create a new message.
  */
 export const UpdateApplicationRequestSchema: GenMessage<UpdateApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 6);
+  messageDesc(file_tessera_admin_v1_applications, 7);
 
 /**
  * @generated from message tessera.admin.v1.DeleteApplicationRequest
@@ -550,7 +624,7 @@ export type DeleteApplicationRequest = Message<"tessera.admin.v1.DeleteApplicati
  * Use `create(DeleteApplicationRequestSchema)` to create a new message.
  */
 export const DeleteApplicationRequestSchema: GenMessage<DeleteApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 7);
+  messageDesc(file_tessera_admin_v1_applications, 8);
 
 /**
  * @generated from message tessera.admin.v1.DeleteApplicationResponse
@@ -569,7 +643,7 @@ export type DeleteApplicationResponse = Message<"tessera.admin.v1.DeleteApplicat
  * Use `create(DeleteApplicationResponseSchema)` to create a new message.
  */
 export const DeleteApplicationResponseSchema: GenMessage<DeleteApplicationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 8);
+  messageDesc(file_tessera_admin_v1_applications, 9);
 
 /**
  * @generated from message tessera.admin.v1.ListApplicationSecretsRequest
@@ -591,7 +665,7 @@ export type ListApplicationSecretsRequest = Message<"tessera.admin.v1.ListApplic
  * Use `create(ListApplicationSecretsRequestSchema)` to create a new message.
  */
 export const ListApplicationSecretsRequestSchema: GenMessage<ListApplicationSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 9);
+  messageDesc(file_tessera_admin_v1_applications, 10);
 
 /**
  * @generated from message tessera.admin.v1.ApplicationSecret
@@ -629,7 +703,7 @@ export type ApplicationSecret = Message<"tessera.admin.v1.ApplicationSecret"> & 
  * Use `create(ApplicationSecretSchema)` to create a new message.
  */
 export const ApplicationSecretSchema: GenMessage<ApplicationSecret> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 10);
+  messageDesc(file_tessera_admin_v1_applications, 11);
 
 /**
  * @generated from message tessera.admin.v1.ListApplicationSecretsResponse
@@ -646,7 +720,7 @@ export type ListApplicationSecretsResponse = Message<"tessera.admin.v1.ListAppli
  * Use `create(ListApplicationSecretsResponseSchema)` to create a new message.
  */
 export const ListApplicationSecretsResponseSchema: GenMessage<ListApplicationSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 11);
+  messageDesc(file_tessera_admin_v1_applications, 12);
 
 /**
  * @generated from message tessera.admin.v1.CreateApplicationSecretRequest
@@ -717,7 +791,7 @@ export type CreateApplicationSecretRequest = Message<"tessera.admin.v1.CreateApp
  * Use `create(CreateApplicationSecretRequestSchema)` to create a new message.
  */
 export const CreateApplicationSecretRequestSchema: GenMessage<CreateApplicationSecretRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 12);
+  messageDesc(file_tessera_admin_v1_applications, 13);
 
 /**
  * @generated from message tessera.admin.v1.CreateApplicationSecretResponse
@@ -750,7 +824,7 @@ export type CreateApplicationSecretResponse = Message<"tessera.admin.v1.CreateAp
  * Use `create(CreateApplicationSecretResponseSchema)` to create a new message.
  */
 export const CreateApplicationSecretResponseSchema: GenMessage<CreateApplicationSecretResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 13);
+  messageDesc(file_tessera_admin_v1_applications, 14);
 
 /**
  * @generated from message tessera.admin.v1.DeleteApplicationSecretRequest
@@ -805,7 +879,7 @@ export type DeleteApplicationSecretRequest = Message<"tessera.admin.v1.DeleteApp
  * Use `create(DeleteApplicationSecretRequestSchema)` to create a new message.
  */
 export const DeleteApplicationSecretRequestSchema: GenMessage<DeleteApplicationSecretRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 14);
+  messageDesc(file_tessera_admin_v1_applications, 15);
 
 /**
  * @generated from message tessera.admin.v1.DeleteApplicationSecretResponse
@@ -824,7 +898,7 @@ export type DeleteApplicationSecretResponse = Message<"tessera.admin.v1.DeleteAp
  * Use `create(DeleteApplicationSecretResponseSchema)` to create a new message.
  */
 export const DeleteApplicationSecretResponseSchema: GenMessage<DeleteApplicationSecretResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 15);
+  messageDesc(file_tessera_admin_v1_applications, 16);
 
 /**
  * @generated from message tessera.admin.v1.UndeleteApplicationRequest
@@ -860,7 +934,7 @@ export type UndeleteApplicationRequest = Message<"tessera.admin.v1.UndeleteAppli
  * Use `create(UndeleteApplicationRequestSchema)` to create a new message.
  */
 export const UndeleteApplicationRequestSchema: GenMessage<UndeleteApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 16);
+  messageDesc(file_tessera_admin_v1_applications, 17);
 
 /**
  * @generated from message tessera.admin.v1.ListDeletedApplicationsRequest
@@ -898,7 +972,7 @@ export type ListDeletedApplicationsRequest = Message<"tessera.admin.v1.ListDelet
  * Use `create(ListDeletedApplicationsRequestSchema)` to create a new message.
  */
 export const ListDeletedApplicationsRequestSchema: GenMessage<ListDeletedApplicationsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 17);
+  messageDesc(file_tessera_admin_v1_applications, 18);
 
 /**
  * @generated from message tessera.admin.v1.ListDeletedApplicationsResponse
@@ -924,7 +998,7 @@ export type ListDeletedApplicationsResponse = Message<"tessera.admin.v1.ListDele
  * Use `create(ListDeletedApplicationsResponseSchema)` to create a new message.
  */
 export const ListDeletedApplicationsResponseSchema: GenMessage<ListDeletedApplicationsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_applications, 18);
+  messageDesc(file_tessera_admin_v1_applications, 19);
 
 /**
  * ApplicationsService reads and changes the applications of a tenant, and their secrets.
