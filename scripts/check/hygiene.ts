@@ -19,6 +19,8 @@ const notOfRequests = [
   'pages/src/parse-form',
   'oauth/src/request/client-authentication',
   'authorize/src/methods/upstream/claims-of-person',
+  'directory/src/assertions/verify-assertion',
+  'directory/src/applications/public-keys',
 ];
 
 const rules: readonly Rule[] = [

@@ -36,8 +36,8 @@ export const directoryConfig = z
     TESSERA_PASSWORD_MIN_LENGTH: integer(8, { min: 1, max: 128 }),
     /**
      * `spiffe://prod.example=https://spire.internal/bundle,https://ci.example=/etc/keys/ci.json`: where the keys of
-     * issuers are that applications trust: a JWK Set at an address, which may be private, or in a file; of a trust domain
-     * its SPIFFE bundle. Other issuers are asked where their keys are.
+     * issuers are that applications trust: a JWK Set at an address, which may be private, or in a file; of a trust
+     * domain its SPIFFE bundle. Other issuers are asked where their keys are.
      */
     TESSERA_TRUSTED_ISSUER_KEYS: list().refine((entries) => parseIssuerKeys(entries) !== undefined, {
       error: 'expected entries such as https://ci.example=/etc/keys/ci.json, each issuer once',

@@ -64,7 +64,9 @@ export function workloadKey(seed: string): {
   const curve = createECDH('prime256v1');
   curve.setPrivateKey(scalar);
   const point = curve.getPublicKey();
-  const [x = '', y = ''] = [point.subarray(1, 33), point.subarray(33)].map((part) => part.toString('base64url'));
+  const [x = '', y = ''] = [point.subarray(1, 33), point.subarray(33)].map((part) =>
+    part.toString('base64url'),
+  );
   const jwk = { kty: 'EC', crv: 'P-256', x, y };
   const privateKey = createPrivateKey({ key: { ...jwk, d: scalar.toString('base64url') }, format: 'jwk' });
   return { privateKey, keys: [{ ...jwk, kid: 'bench', alg: 'ES256', use: 'sig' }] };

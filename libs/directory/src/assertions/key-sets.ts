@@ -14,7 +14,7 @@ export interface LoadedKeys {
   readonly issuer?: string;
 }
 
-/** Where keys are. The name says of what kind it is too: an address that one chose is never the issuer that another trusts. */
+/** Where keys are. The name says of what kind: an address that one chose is never the issuer that another trusts. */
 export interface KeySource {
   readonly name: string;
   /** The host that is asked: however many sources it has, who waits for it is counted once. */

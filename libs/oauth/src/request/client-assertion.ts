@@ -74,7 +74,7 @@ export interface ReadAssertion {
 const refusedHeaders = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'zip', 'b64'];
 /** draft-ietf-oauth-rfc7523bis §4, JWT-SVID §2, and what signs for workloads. An access token is `at+jwt`. */
 const acceptedTypes: ReadonlySet<string> = new Set(['jwt', 'jose', 'client-authentication+jwt']);
-/** What only the ID token of a person says (OIDC Core §2, §3.3.2.11), or a logout token (OIDC Back-Channel Logout §2.4). */
+/** What only ID tokens of people say (OIDC Core §2, §3.3.2.11), or logout tokens (OIDC Back-Channel Logout §2.4). */
 const claimsOfIdTokens = ['nonce', 'at_hash', 'c_hash', 's_hash', 'auth_time', 'events'];
 
 /** Reads a JWT without verifying it; or which check it fails. */

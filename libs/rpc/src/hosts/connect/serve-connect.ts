@@ -99,6 +99,23 @@ export async function serveConnect(
   return { host, port: bound, drain: () => (draining ??= drain()) };
 }
 
+/** Answers what no route does. */
+function emptyApp() {
+  const app = fastify({
+    forceCloseConnections: false,
+    schemaController: withoutSchemas,
+    // Identifiers of records in the paths of pages.
+    routerOptions: { maxParamLength: 1024 },
+  });
+  app.removeAllContentTypeParsers();
+  // Connect reads the body.
+  app.addContentTypeParser('*', (_request, _body, done) => done(null));
+  app.setNotFoundHandler(async (_request, reply) =>
+    reply.code(404).send({ code: 'unimplemented', message: 'there is no such method' }),
+  );
+  return app;
+}
+
 function createApp(
   { routes }: Pick<BuiltService, 'routes'>,
   {
@@ -150,18 +167,7 @@ function createApp(
   const described = routes.map(({ service }) => service).filter(({ methods }) => methods.length > 0);
   const toDescription = accessToDescription(routes);
   for (const path of addReflection(router, described)) access.set(path, toDescription);
-  const app = fastify({
-    forceCloseConnections: false,
-    schemaController: withoutSchemas,
-    // Identifiers of records in the paths of pages.
-    routerOptions: { maxParamLength: 1024 },
-  });
-  app.removeAllContentTypeParsers();
-  // Connect reads the body.
-  app.addContentTypeParser('*', (_request, _body, done) => done(null));
-  app.setNotFoundHandler(async (_request, reply) =>
-    reply.code(404).send({ code: 'unimplemented', message: 'there is no such method' }),
-  );
+  const app = emptyApp();
   if (pages !== undefined) void app.register(pages);
   const prover = credentials.kind === 'token' ? credentials.prover : undefined;
   if (prover !== undefined)

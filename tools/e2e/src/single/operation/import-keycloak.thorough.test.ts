@@ -238,12 +238,15 @@ it(
 
     for (const share of [1 / 3, 2 / 3]) {
       const killed = importing('large');
+      let code: number | null | undefined;
+      void killed.ended.then((of) => (code = of));
       await eventually(
-        'a share is there',
-        async () => (await peopleOf('large')) >= count * share,
+        'a share is there, or the command has ended',
+        async () => code !== undefined || (await peopleOf('large')) >= count * share,
         longestMs,
         200,
       );
+      expect(code, killed.printed.said.slice(-2000)).toBeUndefined();
       killed.kill();
       expect(await killed.ended).toBeNull();
       expect(await peopleOf('large')).toBeLessThan(count);
