@@ -1,4 +1,6 @@
-import { compactVerify, errors, importJWK } from 'jose';
+import * as errors from 'jose/errors';
+import { compactVerify } from 'jose/jws/compact/verify';
+import { importJWK } from 'jose/key/import';
 import type { ReadAssertion } from '@tessera/oauth';
 import { isOfUsualLength, type Jwk } from '../applications/public-keys.ts';
 

@@ -85,7 +85,7 @@ describe('an administrator who removes one way in of a person', () => {
       'provider',
       ['laptop,phone', '', true, 1],
       ['auth.provider.unlinked', { provider: 'corp' }],
-      'A way to sign in with another organization was removed from your account eve.',
+      'You can no longer sign in to your account eve with another organization that you had linked.',
       ['password', 'passkey', 'password_reset_by_mail'],
     ],
     [

@@ -62,7 +62,7 @@ describe('a file that takes back what somebody signs in with', () => {
       { identities: [] },
       [1, 0, 1, true],
       ['auth.provider.unlinked', { provider: 'corp' }],
-      'A way to sign in with another organization was removed from your account eve.',
+      'You can no longer sign in to your account eve with another organization that you had linked.',
     ],
   ] as const)(
     'with %j ends what was issued before, which impact names, writes the event and tells the person',

@@ -12,7 +12,8 @@ export async function everyService(): Promise<DescService[]> {
   const modules = await Promise.all(
     files.map(async (file) => (await import(new URL(file, generated).href)) as object),
   );
-  return modules.flatMap((module) => Object.values(module).filter(isService));
+  // A file that lists services has them again.
+  return [...new Set(modules.flatMap((module) => Object.values(module).filter(isService)))];
 }
 
 function isService(value: unknown): value is DescService {

@@ -157,8 +157,9 @@ describe('passkeys in a real Chromium', () => {
       await button(page, 'Use a passkey').click();
       await heading(page, 'Your account');
       const passkeys = page.getByRole('region', { name: 'Passkeys' });
-      await passkeys.getByText('Remove', { exact: true }).click();
-      await button(page, 'Remove the passkey').click();
+      await passkeys.getByRole('button', { name: 'Remove passkey' }).click();
+      await heading(page, 'Remove this passkey?');
+      await button(page, 'Remove passkey').click();
       await page
         .getByRole('status')
         .filter({ hasText: 'You could not sign in without this passkey.' })

@@ -24,6 +24,8 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'BackchannelAuthenticationService.GetDeliveryModes': ofAll,
   'KeysService.Sign': tenantAlone,
   'KeysService.GetPublicKeys': tenantAlone,
+  'DirectoryService.VerifyClientAssertion':
+    'an assertion names its application; verify-assertion.test.ts tries it as that of another tenant',
   'DirectoryService.GetApplication': 'a client identifier names its tenant',
   'DirectoryService.GetTenant': tenantAlone,
   'DirectoryService.GetTenantLooks': tenantAlone,
@@ -51,6 +53,7 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
  * Texts that requests leave out, each with the reason: by name, or of one method. Whatever else a request has is tried.
  */
 export const leftOut: Readonly<Record<string, string>> = {
+  'Exchange.assertion': 'a grant of its own, which names its application (RFC 7523 §2.1)',
   actor: 'narrows a search down',
   event: 'narrows a search down',
   outcome: 'narrows a search down',

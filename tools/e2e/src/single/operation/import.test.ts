@@ -138,7 +138,7 @@ it('people of a realm of Keycloak 26 sign in as before: the same sub, password a
   expect(refused).toMatchObject({
     code: 1,
     stdout: expect.stringMatching(
-      /^refused: user carol: The user name or the password .*\(tessera why \S+\)$/m,
+      /^refused: user carol: Wrong user name or password \(tessera why \S+\)$/m,
     ) as string,
   });
   for (const { password } of people) expect(JSON.stringify(refused)).not.toContain(password);
