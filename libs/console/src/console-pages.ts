@@ -158,7 +158,7 @@ function originOf(url: string, { raw: { socket } }: FastifyRequest): string {
   return protocol === 'http:' && port === '' ? `${url}:${socket.localPort ?? ''}` : url;
 }
 
-/** Sends those who are not signed in to sign in; whoever was comes back without being asked. */
+/** Sends people without a session here to the sign-in. One who has a session there comes back without a question. */
 async function admit(visit: Visit, who: Who): Promise<FastifyReply | undefined> {
   const { sessions, cookie } = visit;
   return who === 'anyone' || sessions.live(cookie) !== undefined ? undefined : signInAgain(visit);

@@ -99,7 +99,7 @@ export class ClientAuthenticator {
     return client;
   }
 
-  /** Whoever can prove to be the application needs no secret; `clientId`, if it is sent, was compared. */
+  /** An application that proves who it is needs no secret. A `clientId` that was sent has been compared. */
   async #byAssertion(
     sent: SentAssertion,
     from: Pick<AuthenticationOptions, 'ipAddress' | 'at'>,

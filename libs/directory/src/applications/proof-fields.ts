@@ -8,7 +8,7 @@ export const proofFields = {
   publicKeys: field({
     schema: publicKeys,
     stored: 'jsonb',
-    // Whoever verifies assertions reads them; other services need not know them.
+    // Only the check of assertions reads them; other services need not know them.
     sent: () => ({}),
     reference:
       'up to ten public keys (JWK) that the application signs its assertions with, in place of a secret ' +

@@ -29,7 +29,7 @@ interface Entry {
 }
 
 const mostSources = 1_000;
-/** Whoever waits for a source that failed is refused at once for so long. */
+/** How long requests for a source that failed are refused at once. */
 const failureKeptMs = 5_000;
 /** A key that is not known makes a source be asked again, at most so often. */
 const cooldownMs = 10_000;
