@@ -59,12 +59,6 @@ export const corpInKeycloak = {
   },
 };
 
-/** Declares the provider at the Tessera with this data directory. */
-export function declareCorp(directory: string): void {
-  const provider = { name: corp, displayName: 'Corp', preset: 'tessera', issuer: corpAddress, ...registered };
-  apply(directory, realm, { providers: [provider] });
-}
-
 function apply(directory: string, id: string, records: object): void {
   const file = join(folder, `${id}.yaml`);
   writeFileSync(file, JSON.stringify({ owner: corp, tenants: [{ id, ...records }] }));

@@ -9,7 +9,7 @@ import { expect } from '../harness/expect.ts';
 import { commandsOf, startTessera } from '../harness/tessera.ts';
 import { exportRealm, startKeycloak } from '../keycloak/keycloak.ts';
 import { installApplications, startApplications } from './applications.ts';
-import { corpInKeycloak, declareCorp, startCorp } from './corp.ts';
+import { corpInKeycloak, startCorp } from './corp.ts';
 import { address, issuer, makeRealm, realm } from './realm.ts';
 import { walkApplications, type Seen } from './walk.ts';
 
@@ -69,12 +69,8 @@ async function startMoved(): Promise<Server> {
   writeFileSync(file, JSON.stringify(exportRealm(realm)));
   const tessera = await startTessera(address, profile);
   const command = commandsOf(tessera.directory);
-  const bring = () => command('import', 'keycloak', file, '--issuer', issuer, '--keep-wildcards');
   try {
-    bring();
-    declareCorp(tessera.directory);
-    // The links of people to the provider, which is known now.
-    bring();
+    command('import', 'keycloak', file, '--issuer', issuer, '--keep-wildcards');
   } catch (error) {
     await tessera.stop();
     throw error;

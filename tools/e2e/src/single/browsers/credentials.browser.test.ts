@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { launchChromium } from '@tessera/test-kit';
+import { eventually, launchChromium } from '@tessera/test-kit';
 import { URI } from 'otpauth';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
 import { expectAccessible } from './accessible.ts';
@@ -194,7 +194,13 @@ describe('the pages of credentials in a real Chromium', () => {
       // The browser asks, on a page of its own, whether to send the form of an earlier page again.
       await page.goBack().catch(() => undefined);
       await expect.poll(() => page.url()).toMatch(/^chrome-error:/);
-      await page.reload();
+      // For a moment Chromium changes the process of that page, and reloads none.
+      await eventually('the form is sent again', async () =>
+        page.reload().then(
+          () => true,
+          () => false,
+        ),
+      );
       await heading(page, 'Save your recovery codes');
       expect(await shownCodes()).toEqual(codes);
 
