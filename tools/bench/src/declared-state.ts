@@ -10,10 +10,18 @@ export interface Population {
   readonly active: number;
   /** Whether each tenant has an issuer of its own, below `sharedIssuer`. */
   readonly ownIssuers?: boolean;
+  /** Whether applications trust tokens of `workloadIssuer`, which no earlier version knows. */
+  readonly trusts?: boolean;
 }
 
 /** The population of the table. */
-export const usualPopulation: Population = { tenants: 100, applications: 100, people: 100, active: 10 };
+export const usualPopulation: Population = {
+  tenants: 100,
+  applications: 100,
+  people: 100,
+  active: 10,
+  trusts: true,
+};
 
 /**
  * Of systems whose tenants have issuers of their own: paths below it are found at the hosts of `TESSERA_ALLOWED_HOSTS`
@@ -140,7 +148,7 @@ export function declaredState(seed: string, population: Population, number = 0):
         name: `Application ${index}`,
         type: 'confidential',
         secrets: [{ value: clientSecret }],
-        ...(index < population.active && { trusts: [trustOf(clientId)] }),
+        ...(population.trusts === true && index < population.active && { trusts: [trustOf(clientId)] }),
         grantTypes: ['authorization_code', 'refresh_token', 'client_credentials', 'device_code'],
         redirectUris: [redirectUri],
         scopes: ['openid', 'profile', 'email', 'offline_access', ...orders, ...parcels],

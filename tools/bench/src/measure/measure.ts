@@ -129,8 +129,9 @@ function total<T>(of: readonly T[], value: (one: T) => number): number {
 }
 
 function isMeasurable(name: OperationName, { target }: System): boolean {
-  const { peer, bare, splitOnly } = operationNamed(name);
+  const { peer, bare, splitOnly, trusts } = operationNamed(name);
   if (target.kind === 'peer') return peer === true;
   if (target.kind === 'bare') return bare !== undefined;
+  if (trusts === true && target.population.trusts !== true) return false;
   return splitOnly !== true || target.calls !== undefined;
 }

@@ -33,7 +33,7 @@ const operations = {
   'client-credentials-json': { prepare: contractClientCredentials, peer: true },
   'client-credentials-form': { prepare: (target) => clientCredentials(target), peer: true },
   'client-credentials-es256': { prepare: (target) => clientCredentials(target, es256Scope) },
-  'client-credentials-federated': { prepare: federatedClientCredentials },
+  'client-credentials-federated': { prepare: federatedClientCredentials, trusts: true },
   'code-exchange': { prepare: codeExchanges, peer: true },
   refresh: { prepare: (target) => refreshes(target, 'orders.read'), peer: true },
   'refresh-openid': { prepare: (target) => refreshes(target), peer: true },

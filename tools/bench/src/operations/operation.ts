@@ -56,4 +56,6 @@ export interface Operation {
   readonly inFlight?: number;
   /** Needs gRPC listeners, which the compact topology does not have. */
   readonly splitOnly?: boolean;
+  /** Needs applications with trusts. */
+  readonly trusts?: boolean;
 }
