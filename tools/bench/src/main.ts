@@ -84,7 +84,15 @@ async function compareSystems(options: Options, bench: Bench, systems: SystemOpt
   return withSystems([...noted, () => startOther('bare', systems)], async (running) => {
     const atRest = await measureRest(bench);
     const rows: Row[] = [];
-    for (const operation of options.only) rows.push(...(await measure(operation, running, atRest, bench)));
+    let hasFailed = false;
+    for (const operation of options.only)
+      try {
+        rows.push(...(await measure(operation, running, atRest, bench)));
+      } catch (error) {
+        // What was measured before is not lost with it.
+        hasFailed = true;
+        say(`${operation}: ${String(error)}`);
+      }
     const result: Result = {
       at: new Date().toISOString(),
       machine: { processor: cpus()[0]?.model ?? '', cores: cpus().length, node: process.versions.node },
@@ -97,7 +105,7 @@ async function compareSystems(options: Options, bench: Bench, systems: SystemOpt
     for (const root of options.beside) bench.print(besideTable(result, root, options.topologies));
     if (options.json !== undefined)
       await writeFile(options.json, `${JSON.stringify(result, undefined, 2)}\n`);
-    return rows.some(({ errors }) => errors > 0);
+    return hasFailed || rows.some(({ errors }) => errors > 0);
   });
 }
 

@@ -82,8 +82,12 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
   if (hasBase(importing)) await checkBase(importing, base, found);
   const steps: Step[][] = [];
   const postponed: Entry[] = [];
+  let total = 0;
   const declared = { names: new Set<string>(), userIds: new Set<string>() };
   const note = ({ username, userId }: Entry): void => {
+    total += 1;
+    // Where there is nobody yet, nobody can be gone.
+    if (!present.exists) return;
     declared.names.add(normalizeIdentifier(String(username)));
     if (typeof userId === 'string') declared.userIds.add(userId);
   };
@@ -116,7 +120,7 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
     base,
     steps,
     postponed,
-    total: declared.names.size,
+    total,
     people: people.counts(),
     gone: gone.usernames,
     hasGoneRecords: goneRecords.length > 0,
