@@ -7,9 +7,8 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 const entry = 'apps/cli/src/main.ts';
 /** With which `npm run tessera` starts it. */
-const flags = (/ node (--\S+) apps\/cli/.exec(readFileSync(`${root}package.json`, 'utf8'))?.[1] ?? '').split(
-  ' ',
-);
+const [, given = ''] = / node ((?:--\S+ )+)apps\/cli/.exec(readFileSync(`${root}package.json`, 'utf8')) ?? [];
+const flags = given.trim().split(' ');
 
 /** A run of `tessera` as a process that can be killed. */
 export interface CommandProcess {
