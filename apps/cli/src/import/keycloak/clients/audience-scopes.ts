@@ -1,5 +1,6 @@
 import type { Entry } from '../../files/imported.ts';
-import { ownScopes, type Mapper, type Realm, type Report } from '../realm/realm.ts';
+import { ownScopes, type Report } from '../realm/realm.ts';
+import type { Mapper, Realm } from '../realm/representation.ts';
 
 /** A client scope with an audience is a scope of the API resource that has this audience. */
 interface Scopes {

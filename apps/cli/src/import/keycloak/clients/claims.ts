@@ -5,15 +5,8 @@ import { idAttribute } from '../people/person-attributes.ts';
 import { audienceMapper } from './audience-scopes.ts';
 import { assignedScopes, audienceResolveMapper } from './client-scopes.ts';
 import { groupAttributeOf, groupMapper } from '../people/groups.ts';
-import {
-  ownClients,
-  ownScopes,
-  type Client,
-  type ClientScope,
-  type Mapper,
-  type Realm,
-  type Report,
-} from '../realm/realm.ts';
+import { ownClients, ownScopes, type Report } from '../realm/realm.ts';
+import type { Client, ClientScope, Mapper, Realm } from '../realm/representation.ts';
 import type { Roles } from '../realm/roles.ts';
 
 const targets = {

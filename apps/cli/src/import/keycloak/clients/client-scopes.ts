@@ -1,5 +1,5 @@
 import { builtInScopes } from '@tessera/oauth';
-import type { Client, ClientScope, Realm } from '../realm/realm.ts';
+import type { Client, ClientScope, Realm } from '../realm/representation.ts';
 
 /** Adds every client of which a person has a role as an audience. */
 export const audienceResolveMapper = 'oidc-audience-resolve-mapper';

@@ -2,7 +2,8 @@ import { logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { CommandError } from '../../../terminal.ts';
 import { printable } from '../../files/printable.ts';
-import { ownClients, readRealm, type Client, type Realm, type RealmFile } from '../realm/realm.ts';
+import { ownClients, readRealm, type RealmFile } from '../realm/realm.ts';
+import type { Client, Realm } from '../realm/representation.ts';
 import { logoutUrisOf, readUri, type ExactUris } from './redirects.ts';
 
 /** By the identifier of the client. */

@@ -1,6 +1,7 @@
 import { audienceMapper, audienceOf } from './audience-scopes.ts';
 import { assignedScopes, audienceResolveMapper } from './client-scopes.ts';
-import { ownScopes, type Client, type Mapper, type Realm, type Report } from '../realm/realm.ts';
+import { ownScopes, type Report } from '../realm/realm.ts';
+import type { Client, Mapper, Realm } from '../realm/representation.ts';
 import type { Roles } from '../realm/roles.ts';
 
 /** The client of Keycloak of which everybody has roles. */

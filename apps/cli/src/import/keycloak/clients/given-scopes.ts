@@ -2,7 +2,8 @@ import { scopesWithClaims } from '@tessera/oauth';
 import type { Entry } from '../../files/imported.ts';
 import { scopeListsOf } from './client-scopes.ts';
 import { audiencesOf, type OfAudiences } from './given-audiences.ts';
-import type { Client, Report } from '../realm/realm.ts';
+import type { Report } from '../realm/realm.ts';
+import type { Client } from '../realm/representation.ts';
 
 interface Given extends OfAudiences {
   /** Those that it comes with. */

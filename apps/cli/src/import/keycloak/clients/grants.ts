@@ -1,5 +1,6 @@
 import type { Entry } from '../../files/imported.ts';
-import type { Client, Report } from '../realm/realm.ts';
+import type { Report } from '../realm/realm.ts';
+import type { Client } from '../realm/representation.ts';
 
 /** What an application may ask for tokens with. */
 export interface Grants {

@@ -1,6 +1,7 @@
 import { isLoopbackRedirect, logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
 import type { Entry } from '../../files/imported.ts';
-import type { Client, Report } from '../realm/realm.ts';
+import type { Report } from '../realm/realm.ts';
+import type { Client } from '../realm/representation.ts';
 import { withPrefixes } from './wildcards.ts';
 
 /** What stands in place of the wildcards of a client. */

@@ -1,5 +1,5 @@
 import { scopesOfClient } from './client-scopes.ts';
-import type { Client, Realm } from '../realm/realm.ts';
+import type { Client, Realm } from '../realm/representation.ts';
 import type { Roles } from '../realm/roles.ts';
 
 /** The role of applications whose tokens have no roles: nobody has it. */

@@ -1,5 +1,5 @@
 import { redirectUriPrefixProblem } from '@tessera/oauth';
-import type { Client } from '../realm/realm.ts';
+import type { Client } from '../realm/representation.ts';
 
 /**
  * The beginning that a redirect URI of Keycloak with a wildcard stands for; undefined where it may not be registered

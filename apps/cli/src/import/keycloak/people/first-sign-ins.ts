@@ -1,4 +1,5 @@
-import type { Flow, IdentityProvider, Realm, Report } from '../realm/realm.ts';
+import type { Report } from '../realm/realm.ts';
+import type { Flow, IdentityProvider, Realm } from '../realm/representation.ts';
 
 /** Keycloak's own, which no file needs to have, and in which everybody who is new gets an account. */
 const ownFlow = 'first broker login';

@@ -1,5 +1,5 @@
 import type { Entry } from '../../files/imported.ts';
-import type { Mapper, Realm, User } from '../realm/realm.ts';
+import type { Mapper, Realm, User } from '../realm/representation.ts';
 
 /** The mapper that names the groups of a person. */
 export const groupMapper = 'oidc-group-membership-mapper';

@@ -1,6 +1,7 @@
 import type { Entry } from '../../files/imported.ts';
 import { placeholder } from '../realm/imported-secrets.ts';
-import type { IdentityProvider, Realm, Report } from '../realm/realm.ts';
+import type { Report } from '../realm/realm.ts';
+import type { IdentityProvider, Realm } from '../realm/representation.ts';
 import type { Choices } from '../realm/restrictions.ts';
 import type { Roles } from '../realm/roles.ts';
 import { createsPeople } from './first-sign-ins.ts';

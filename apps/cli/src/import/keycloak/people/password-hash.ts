@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pbkdf2Hash, unpadded, type Digest } from '../../files/pbkdf2-hash.ts';
-import type { Credential } from '../realm/realm.ts';
+import type { Credential } from '../realm/representation.ts';
 
 const secretData = z.object({ value: z.string().min(1), salt: z.string().default('') });
 const credentialData = z.object({

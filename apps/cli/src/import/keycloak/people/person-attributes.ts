@@ -1,7 +1,8 @@
 import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
 import { fittingAttributes } from '../../files/fitting-attributes.ts';
 import type { Entry } from '../../files/imported.ts';
-import type { Report, User } from '../realm/realm.ts';
+import type { Report } from '../realm/realm.ts';
+import type { User } from '../realm/representation.ts';
 
 /** The attribute with the identifier that clients know from Keycloak as `sub`, where people get another one. */
 export const idAttribute = 'keycloakId';

@@ -1,5 +1,6 @@
 import type { Entry } from '../../files/imported.ts';
-import type { ProviderMapper, Realm, Report } from '../realm/realm.ts';
+import type { Report } from '../realm/realm.ts';
+import type { ProviderMapper, Realm } from '../realm/representation.ts';
 import type { Roles } from '../realm/roles.ts';
 
 /** What a mapper of a provider becomes; undefined if it has no counterpart. */

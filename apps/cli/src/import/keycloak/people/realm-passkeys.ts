@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Entry } from '../../files/imported.ts';
-import type { Credential } from '../realm/realm.ts';
+import type { Credential } from '../realm/representation.ts';
 
 const credentialData = z.object({
   credentialId: z.string().min(1),

@@ -1,7 +1,7 @@
 import { longestSecret, mostDaysOfShortSecret, shortestSecret } from '@tessera/directory';
 import { CommandError } from '../../../terminal.ts';
 import type { Entry } from '../../files/imported.ts';
-import type { Client } from './realm.ts';
+import type { Client } from './representation.ts';
 
 interface Secrets {
   /** Undefined if the application needs one that it does not bring. */

@@ -1,5 +1,6 @@
 import { secondFactor, type SignInFlows } from './sign-in-flows.ts';
-import type { Client, Realm, Report } from './realm.ts';
+import type { Report } from './realm.ts';
+import type { Client, Realm } from './representation.ts';
 
 /** What people who import decide. */
 export interface Choices {

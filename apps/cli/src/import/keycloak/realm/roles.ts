@@ -1,5 +1,6 @@
 import { isBuiltIn } from '@tessera/oauth';
-import { ownClients, type Group, type Realm, type Report, type Role } from './realm.ts';
+import { ownClients, type Report } from './realm.ts';
+import type { Group, Realm, Role } from './representation.ts';
 
 interface Holder {
   readonly realmRoles: readonly string[];

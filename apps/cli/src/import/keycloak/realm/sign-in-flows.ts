@@ -1,5 +1,5 @@
 import { authenticationPolicies } from '@tessera/oauth';
-import type { Flow, Realm } from './realm.ts';
+import type { Flow, Realm } from './representation.ts';
 
 /** The policy of who needs one more, and of who needs a passkey. */
 export const [, secondFactor, phishingResistant] = authenticationPolicies;
