@@ -9,6 +9,7 @@ import { Redis } from 'ioredis';
 import { createCertificates } from './certificates/authority.ts';
 import { atEndOfFile } from './cleanup.ts';
 import { copyEmbeddedDatabase } from './provision/embedded-database.ts';
+import { everyMigration } from './provision/migrations.ts';
 import { createDatabase } from './provision/postgres/create-database.ts';
 import { startRedisCluster } from './provision/redis/redis-cluster.ts';
 import { requiredUrl, runsEverything } from './provision/urls.ts';
@@ -30,6 +31,9 @@ export async function newDatabaseUrl(...migrations: readonly Migrations[]): Prom
   atEndOfFile(() => database.drop());
   return database.url;
 }
+
+/** As that of an installation: with every migration applied, which a start would take seconds for. */
+export const installedDatabaseUrl = async (): Promise<string> => newDatabaseUrl(...everyMigration());
 
 /** A fresh Postgres database with the migrations applied, closed and dropped when the test file has ended. */
 export async function testDatabase(...migrations: readonly Migrations[]): Promise<Database> {

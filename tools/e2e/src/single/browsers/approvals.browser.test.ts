@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium, newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { launchChromium, installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { tokensOf, type Environment } from '@tessera/test-client';
 import { expectError } from '../../harness/flows.ts';
 import { poll, startCiba, startDevice } from '../../harness/out-of-band.ts';
@@ -30,7 +30,7 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
   });
 
   async function started(environment: Environment): Promise<System> {
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
     return startSystem(setUps.compact, { stores, environment });
   }
 

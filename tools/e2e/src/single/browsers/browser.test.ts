@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium, newDatabaseUrl, redisUrl, waitFor } from '@tessera/test-kit';
+import { launchChromium, installedDatabaseUrl, redisUrl, waitFor } from '@tessera/test-kit';
 import { people, redirectUri } from '../../harness/declared-state.ts';
 import { authorizeQuery } from '../../harness/flows.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
@@ -35,7 +35,7 @@ describe('the pages in a real Chromium', () => {
       client.once('error', reject);
       client.listen(Number(new URL(redirectUri).port), '127.0.0.1', resolve);
     });
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
     system = await startSystem(setUps.compact, { stores });
     browser = await launchChromium();
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people } from '../../harness/declared-state.ts';
 import { decideDevice } from '@tessera/test-client';
 import { authorizeQuery, codeFor } from '../../harness/flows.ts';
@@ -15,7 +15,7 @@ describe('wrong passwords from elsewhere', () => {
       TESSERA_REDIS_KEY_PREFIX: `e2e-known-${Date.now()}:`,
       TESSERA_LOGIN_FAILURES_PER_ACCOUNT: '4',
     };
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
     system = await startSystem(setUps.compact, { stores, environment });
   });
   afterAll(async () => system?.stop());

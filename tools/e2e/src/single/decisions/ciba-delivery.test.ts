@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl, startReceiver, type Receiver } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl, startReceiver, type Receiver } from '@tessera/test-kit';
 import { eventually } from '@tessera/test-kit/provision';
 import { decideCiba, tokensOf } from '@tessera/test-client';
 import { askCiba, poll } from '../../harness/out-of-band.ts';
@@ -22,7 +22,7 @@ describe.each(firstOf(setUps.compact, setUps.split))(
     const nameOf = (service: string): string => (setUp.topology === 'compact' ? 'standalone' : service);
 
     beforeAll(async () => {
-      const databaseUrl = await newDatabaseUrl();
+      const databaseUrl = await installedDatabaseUrl();
       database = new pg.Client(databaseUrl);
       await database.connect();
       receiver = await startReceiver();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { decideCiba, decideDevice, dialects, fillIn, type Person, tokensOf } from '@tessera/test-client';
 import { type Code, codeFor, expectError, redeem, refresh } from '../../harness/flows.ts';
 import { poll, startCiba, startDevice } from '../../harness/out-of-band.ts';
@@ -25,7 +25,7 @@ describe('decisions elsewhere', () => {
 
   beforeAll(async () => {
     system = await startSystem(setUps.compact, {
-      stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
+      stores: { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() },
       // A fifth of it, eight, are guesses of user codes.
       environment: { TESSERA_REDIS_KEY_PREFIX: prefix, TESSERA_LOGIN_FAILURES_PER_ADDRESS: '40' },
     });

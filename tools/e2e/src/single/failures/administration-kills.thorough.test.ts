@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 
@@ -17,7 +17,7 @@ const settleMs = 500;
 let system: System;
 let database: pg.Pool;
 beforeAll(async () => {
-  const databaseUrl = await newDatabaseUrl();
+  const databaseUrl = await installedDatabaseUrl();
   system = await startSystem(setUps.split, {
     stores: { databaseUrl, redisUrl: redisUrl() },
     // A statement may take longer than a call.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { eventually } from '@tessera/test-kit/provision';
 import { introspect, tokensOf } from '@tessera/test-client';
 import { clientCredentials, codeFor, redeem, refresh } from '../../harness/flows.ts';
@@ -20,7 +20,7 @@ describe.each([setUps.compact, setUps.split])('a clock that steps by an hour, $n
   const name = setUp.topology === 'compact' ? 'standalone' : 'token';
 
   beforeAll(async () => {
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
     system = await startSystem(setUp, { stores, environment: { NODE_OPTIONS: `--import ${preload}` } });
   });
   afterAll(async () => system?.stop());

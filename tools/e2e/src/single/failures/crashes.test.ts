@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { emptyRedis } from '../../harness/redis.ts';
 import { firstOf, setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
@@ -23,7 +23,7 @@ describe.each(firstOf(setUps.split, setUps.compact))('crashes and restarts, $nam
   let armed: Failpoint | undefined;
 
   beforeAll(async () => {
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
     system = await startSystem(setUp, {
       stores,
       environment: { TESSERA_REDIS_KEY_PREFIX: prefix, TESSERA_REFRESH_RETRY_WINDOW: '60s' },

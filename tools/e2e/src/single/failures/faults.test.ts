@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { eventually } from '@tessera/test-kit/provision';
 import { type Answer, CuttableProxy, dialects, introspect, revoke, tokensOf } from '@tessera/test-client';
 import {
@@ -44,7 +44,7 @@ describe.each(firstOf(setUps.split, setUps.compact))('unavailable stores, $name'
   let redis: CuttableProxy;
 
   beforeAll(async () => {
-    const database = await proxied(await newDatabaseUrl());
+    const database = await proxied(await installedDatabaseUrl());
     const shortLived = await proxied(redisUrl());
     postgres = database.proxy;
     redis = shortLived.proxy;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { newDatabaseUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl } from '@tessera/test-kit';
 import { eventually, type RedisCluster, startRedisCluster } from '@tessera/test-kit/provision';
 import { decideCiba, decideDevice, tokensOf } from '@tessera/test-client';
 import { codeFor, expectError, redeem } from '../../harness/flows.ts';
@@ -17,7 +17,7 @@ describe('Redis as a cluster, split in six processes', () => {
 
   beforeAll(async () => {
     servers = await startRedisCluster({ replicas: true });
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: servers.url };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: servers.url };
     system = await startSystem(setUps.split, { stores });
   });
   afterAll(async () => {

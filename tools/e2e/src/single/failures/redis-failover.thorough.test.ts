@@ -9,7 +9,7 @@ import {
 } from '@tessera/test-client';
 import { authorizeQuery, codeFor, expectError, redeem } from '../../harness/flows.ts';
 import { poll, startCiba, startDevice } from '../../harness/out-of-band.ts';
-import { newDatabaseUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl } from '@tessera/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setUps, type System } from '../../harness/set-up.ts';
@@ -28,7 +28,7 @@ describe.each([setUps.compact, setUps.split])('Redis behind Sentinels, $name', (
     servers = await startReplicatedRedis();
     [master, replica] = servers.servers.map(({ url }) => new Redis(url)) as [Redis, Redis];
     for (const client of [master, replica]) client.on('error', () => undefined);
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: servers.url };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: servers.url };
     const environment = {
       TESSERA_DEVICE_HMAC_KEY: 'e2e-device-hmac-key-0123456789-0123456789',
     };

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { newDatabaseUrl, postgresUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, postgresUrl, redisUrl } from '@tessera/test-kit';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@tessera/test-kit/provision';
@@ -35,7 +35,7 @@ describe.each([setUps.compact, setUps.split])('a database that was restored, $na
   let name: string;
 
   beforeAll(async () => {
-    databaseUrl = await newDatabaseUrl();
+    databaseUrl = await installedDatabaseUrl();
     name = new URL(databaseUrl).pathname.slice(1);
     system = await startSystem(setUp, { stores: { databaseUrl, redisUrl: redisUrl() } });
   });

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people } from '../../harness/declared-state.ts';
 import { eventually } from '@tessera/test-kit/provision';
 import {
@@ -30,7 +30,7 @@ describe('attacks', () => {
   let database: pg.Client;
 
   beforeAll(async () => {
-    const databaseUrl = await newDatabaseUrl();
+    const databaseUrl = await installedDatabaseUrl();
     database = new pg.Client(databaseUrl);
     await database.connect();
     const environment = {

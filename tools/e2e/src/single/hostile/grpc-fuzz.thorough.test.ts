@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people, secrets } from '../../harness/declared-state.ts';
 import { leaks } from '@tessera/test-client';
 import { RpcCalls, servedMethods, type ServedMethod } from '../../harness/rpc-calls.ts';
@@ -26,7 +26,7 @@ describe('malformed gRPC messages', () => {
   let rpc: RpcCalls;
 
   beforeAll(async () => {
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
     system = await startSystem(setUps.split, { stores });
     rpc = new RpcCalls(system);
   });

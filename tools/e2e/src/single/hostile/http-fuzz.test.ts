@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people, secrets } from '../../harness/declared-state.ts';
 import { leaks } from '@tessera/test-client';
 import { firstOf, setUps, type System } from '../../harness/set-up.ts';
@@ -65,7 +65,7 @@ describe.each(firstOf(setUps.compact, setUps.split))('malformed HTTP requests, $
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
 
   beforeAll(async () => {
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
     system = await startSystem(setUp, { stores, environment });
   });
   afterAll(async () => {

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people, redirectUri, secrets } from '../../harness/declared-state.ts';
 import { eventually } from '@tessera/test-kit/provision';
 import { newPkce, Person } from '@tessera/test-client';
@@ -24,7 +24,7 @@ describe('attacks on tenant issuers', () => {
       TESSERA_TRUSTED_PROXIES: '127.0.0.1/32',
       TESSERA_ALLOWED_HOSTS: `127.0.0.1,localhost,${loginHost}`,
     };
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
     system = await startSystem(setUps.compact, { stores, environment });
     initech = `${system.baseUrl}/t/initech`;
     await system.apply({ issuers: { initech, hooli } });

@@ -1,5 +1,5 @@
 import type { Answer, Person } from '@tessera/test-client';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { people } from '../../harness/declared-state.ts';
 import { authorizeQuery } from '../../harness/flows.ts';
@@ -55,7 +55,7 @@ describe('known and unknown accounts', () => {
   beforeAll(async () => {
     system = await startSystem(setUps.compact, {
       // The stores in memory have a bound that many tries reach.
-      stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
+      stores: { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() },
       environment: {
         TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: ample,
         TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: '100000',

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createCertificates, newDatabaseUrl, redisUrl, type CertificateFiles } from '@tessera/test-kit';
+import { createCertificates, installedDatabaseUrl, redisUrl, type CertificateFiles } from '@tessera/test-kit';
 import { declaredState, ordersAudience, people, type StateOptions } from '../../harness/declared-state.ts';
 import { eventually, freePort } from '@tessera/test-kit/provision';
 import {
@@ -71,7 +71,7 @@ export async function startReplicated({ replicas, running }: { replicas: number;
     TESSERA_APPLY_FILE: applyFile,
     TESSERA_APPLY_ALLOW: 'administration',
     TESSERA_LOG_LEVEL: 'debug',
-    DATABASE_URL: await newDatabaseUrl(),
+    DATABASE_URL: await installedDatabaseUrl(),
     REDIS_URL: redisUrl(),
     TESSERA_REDIS_KEY_PREFIX: `e2e-${randomBytes(6).toString('hex')}:`,
     TESSERA_KEYS_KEK: randomBytes(32).toString('base64'),

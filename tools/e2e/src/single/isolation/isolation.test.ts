@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { eventually } from '@tessera/test-kit/provision';
 import { RpcCalls, servedMethods } from '../../harness/rpc-calls.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
@@ -33,7 +33,7 @@ describe('a value of another tenant', () => {
   let south: Tenant;
 
   beforeAll(async () => {
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
     system = await startSystem(setUps.split, {
       stores,
       environment: noLimits,

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people } from '../../harness/declared-state.ts';
 import { eventually } from '@tessera/test-kit/provision';
 import { leaks, revoke, tokensOf } from '@tessera/test-client';
@@ -22,7 +22,7 @@ describe('the audit trail of a compact system on real stores', () => {
   let database: pg.Client;
 
   beforeAll(async () => {
-    const databaseUrl = await newDatabaseUrl();
+    const databaseUrl = await installedDatabaseUrl();
     database = new pg.Client(databaseUrl);
     await database.connect();
     system = await startSystem(setUps.compact, { stores: { databaseUrl, redisUrl: redisUrl() } });

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people } from '../../harness/declared-state.ts';
 import { Collector } from '../../harness/collector.ts';
 import { eventually } from '@tessera/test-kit/provision';
@@ -37,7 +37,7 @@ describe('one code flow through six processes', () => {
 
   beforeAll(async () => {
     await collector.start();
-    const databaseUrl = await newDatabaseUrl();
+    const databaseUrl = await installedDatabaseUrl();
     database = new pg.Client(databaseUrl);
     await database.connect();
     system = await startSystem(setUps.split, {

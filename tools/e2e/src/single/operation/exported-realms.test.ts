@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { newDatabaseUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
 import { entryOf, newKeys } from '@tessera/test-client';
 import { PatientProcess } from '../../harness/patient-process.ts';
@@ -68,7 +68,7 @@ function filledIn(template: string, clients: readonly Client[]): string {
 }
 
 async function installation() {
-  const DATABASE_URL = await newDatabaseUrl();
+  const DATABASE_URL = await installedDatabaseUrl();
   const keys = newKeys();
   const port = await freePort();
   const server = new PatientProcess('standalone', entryOf('standalone'));

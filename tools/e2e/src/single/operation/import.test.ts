@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
-import { newDatabaseUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl } from '@tessera/test-kit';
 import { bareEnvironment, eventually, freePort } from '@tessera/test-kit/provision';
 import { Secret, TOTP } from 'otpauth';
 import {
@@ -50,7 +50,7 @@ const people = [
 const current = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
 
 it('people of a realm of Keycloak 26 sign in as before: the same sub, password and app, at the same paths', async () => {
-  const DATABASE_URL = await newDatabaseUrl();
+  const DATABASE_URL = await installedDatabaseUrl();
   const keys = newKeys();
   const port = await freePort();
   const server = new PatientProcess('standalone', entryOf('standalone'));

@@ -1,4 +1,4 @@
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
 import {
   HttpClient,
@@ -29,7 +29,7 @@ let second: ServerProcess;
 let replicas: readonly HttpClient[];
 
 beforeAll(async () => {
-  const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+  const stores = { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() };
   const environment = {
     TESSERA_ALLOW_PRIVATE: 'providers',
     TESSERA_APPLY_ALLOW: 'administration,delete',

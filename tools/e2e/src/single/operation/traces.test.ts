@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { Collector, type ReceivedSpan } from '../../harness/collector.ts';
 import { people, secrets } from '../../harness/declared-state.ts';
 import { eventually } from '@tessera/test-kit/provision';
@@ -51,7 +51,7 @@ describe.each(firstOf(setUps.split, setUps.compact))('traces of $name', (setUp) 
   beforeAll(async () => {
     await collector.start();
     system = await startSystem(setUp, {
-      stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
+      stores: { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() },
       environment: {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',

@@ -1,7 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { newDatabaseUrl } from '@tessera/test-kit';
-import { bareEnvironment } from '@tessera/test-kit/provision';
+import { installedDatabaseUrl } from '@tessera/test-kit';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fillTables, smallTables } from './large-tables.ts';
@@ -30,9 +27,7 @@ describe(`statements on tables of ${tableRows.toLocaleString('en')} rows`, () =>
   let statements: readonly RecordedStatement[];
 
   beforeAll(async () => {
-    const url = await newDatabaseUrl();
-    const cli = fileURLToPath(new URL('../../../../../apps/cli/src/main.ts', import.meta.url));
-    execFileSync(process.execPath, [cli, 'migrate'], { env: { ...bareEnvironment(), DATABASE_URL: url } });
+    const url = await installedDatabaseUrl();
     client = new Client({ connectionString: url });
     await client.connect();
     await fillTables(client, tableRows);
