@@ -1,7 +1,6 @@
 import { endpointPaths, otherPaths } from '@tessera/oauth';
 import { pageWhenAsked } from '@tessera/pages';
 import { postLogout } from './endpoints/logout-by-token.ts';
-import { afterProvider } from './pages/logout/after-provider.ts';
 import { logout } from './pages/logout/logout-page.ts';
 import type { GatewayPageRow, PageHandler } from './pages/page-context.ts';
 import { authorizationPage } from './pages/sign-in/authorization-endpoint.ts';
@@ -27,6 +26,9 @@ const answerFromProvider: PageHandler = async (context) => {
   });
   return answering(context);
 };
+
+const afterProvider: PageHandler = async (context) =>
+  (await import('./pages/logout/after-provider.ts')).afterProvider(context);
 
 const anyone = { who: 'anyone', formTarget: 'own' } as const;
 const person = { who: 'person', formTarget: 'own' } as const;

@@ -6,7 +6,8 @@ import { parseIssuerKeys, type DirectoryConfig } from '../config.ts';
 import type { AssertionRecords } from './assertion-records.postgres.ts';
 import { KeySets } from './key-sets.ts';
 import { createKeySources } from './key-sources.ts';
-import { createVerifyAssertion, type VerifyAssertion } from './verify-assertion.ts';
+import { createTokenReview } from './token-review.ts';
+import { createVerifyAssertion, type FindBuiltIn, type VerifyAssertion } from './verify-assertion.ts';
 
 /** Two requests, one after the other, fit in the time of a call. */
 const timeoutMs = 2_000;
@@ -23,7 +24,7 @@ export interface Verifier {
 export function openVerifier(
   config: DirectoryConfig,
   { log, clock }: Pick<Runtime, 'log' | 'clock'>,
-  records: AssertionRecords,
+  found: { readonly records: AssertionRecords; readonly findBuiltIn: FindBuiltIn },
 ): Verifier {
   const places = createPlaces(clock);
   const bounds = { places, timeoutMs, longestBytes };
@@ -31,36 +32,38 @@ export function openVerifier(
   const folder = config.TESSERA_KUBERNETES_CREDENTIALS;
   const address = config.TESSERA_KUBERNETES_API;
   const authority = () => readFile(`${folder}/ca.crt`, 'utf8');
+  const cluster =
+    address === undefined
+      ? undefined
+      : {
+          address,
+          folder,
+          fetch: createFetch({
+            ...bounds,
+            allowPrivate: true,
+            ...(address.startsWith('https:') && { authority }),
+          }),
+        };
   const sources = createKeySources({
     configured: parseIssuerKeys(config.TESSERA_TRUSTED_ISSUER_KEYS) ?? new Map(),
     allowsPrivate: isPrivate,
     fetch: createFetch({ ...bounds, allowPrivate: isPrivate }),
     fetchConfigured: createFetch({ ...bounds, allowPrivate: true }),
-    cluster:
-      address === undefined
-        ? undefined
-        : {
-            address,
-            folder,
-            fetch: createFetch({
-              ...bounds,
-              allowPrivate: true,
-              ...(address.startsWith('https:') && { authority }),
-            }),
-          },
+    cluster,
   });
   const keySets = new KeySets({ clock, places, warnings: limitRepeats(log) });
-  const { cluster } = sources;
+  const isReviewed = cluster !== undefined && config.TESSERA_KUBERNETES_TOKEN_REVIEW;
   return {
     verify: createVerifyAssertion({
-      records,
+      ...found,
       sources,
       keySets,
+      review: isReviewed ? createTokenReview({ ...cluster, places }) : undefined,
       clock,
       sharedIssuer: config.TESSERA_ISSUER ?? '',
     }),
     async lookUpCluster() {
-      if (cluster !== undefined) await keySets.get(cluster, '');
+      if (sources.cluster !== undefined) await keySets.get(sources.cluster, { ipAddress: '', tenantId: '' });
     },
   };
 }

@@ -63,18 +63,21 @@ describe.each([...firstOf(setUps['split-mtls'], setUps.compact)])(
       });
     const errorOf = (answer: Answer) => [answer.status, answer.json()['error']];
 
-    it('announces nothing of it before an application declares it, and then all', async () => {
-      const metadata = async () => (await system.http.ask('GET', '/.well-known/openid-configuration')).json();
-      const before = await metadata();
-      expect(JSON.stringify(before)).not.toMatch(
+    it('changes nothing that the shared issuer announces to other tenants', async () => {
+      const paths = ['openid-configuration', 'oauth-authorization-server'];
+      const documents = async () =>
+        Promise.all(paths.map(async (path) => (await system.http.ask('GET', `/.well-known/${path}`)).json()));
+      const before = await documents();
+      expect(JSON.stringify(before[0])).not.toMatch(
         /private_key_jwt|jwt-bearer|jwt_bearer|signing_alg_values_supported":\["RS256","/,
       );
+      expect(before[1]?.['token_endpoint_auth_methods_supported']).toContain('private_key_jwt');
       expect(errorOf(await authenticated('standard', token()))).toEqual([401, 'invalid_client']);
       await system.apply(state);
       await expect
-        .poll(async () => (await metadata())['token_endpoint_auth_methods_supported'], { timeout: 5_000 })
-        .toContain('private_key_jwt');
-      expect((await metadata())['grant_types_supported']).toContain('jwt_bearer');
+        .poll(async () => (await authenticated('standard', token())).status, { timeout: 5_000 })
+        .toBe(200);
+      expect(await documents()).toEqual(before);
     });
 
     it.each(dialects)(
