@@ -37,6 +37,7 @@ const clients = {
       'follow-stream.ts': 'libs/kit/src/follow-stream.ts',
       'repeat.ts': 'libs/kit/src/repeat.ts',
       'silence-timer.ts': 'libs/kit/src/silence-timer.ts',
+      'client-assertion.ts': 'libs/oauth/src/request/client-assertion.ts',
       'signing-algorithms.ts': 'libs/oauth/src/signing-algorithms.ts',
       grpc: 'libs/rpc/src/client/channel',
     },
@@ -44,6 +45,7 @@ const clients = {
     imports: {
       '@tessera/proto-gen/token': 'messages/token/v1/token_pb.ts',
       '@tessera/kit/follow-stream': 'follow-stream.ts',
+      '@tessera/oauth/client-assertion': 'client-assertion.ts',
       '@tessera/oauth/signing-algorithms': 'signing-algorithms.ts',
       '@tessera/rpc/client': 'grpc/grpc-client.ts',
       '@tessera/rpc/client/certificates': 'grpc/certificates.ts',
@@ -54,11 +56,13 @@ const clients = {
     readme: 'libs/admin-client/README.md',
     files: { 'reference.md': 'libs/admin-client/reference.md' },
     copies: {
+      'client-assertion.ts': 'libs/oauth/src/request/client-assertion.ts',
       'access-token-source.ts': 'libs/introspection-client/src/access-token-source.ts',
       'messages/error-details.ts': 'libs/proto-gen/src/google/rpc/error_details_pb.ts',
     },
     messages: administration,
     imports: {
+      '@tessera/oauth/client-assertion': 'client-assertion.ts',
       '@tessera/introspection-client/access-token-source': 'access-token-source.ts',
       '@tessera/proto-gen/error-details': 'messages/error-details.ts',
       ...Object.fromEntries(
