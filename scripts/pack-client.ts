@@ -117,21 +117,30 @@ export function packClient(client: ClientPackage, target: string): void {
 
 function copySources(source: string, { copies, messages: files, imports }: Inside, to: string): void {
   for (const path of globSync('**/*.ts', { cwd: source })) {
-    if (isForTests(path)) continue;
-    const text = readFileSync(join(source, path), 'utf8');
-    const up = '../'.repeat(path.split('/').length - 1) || './';
-    mkdirSync(dirname(join(to, path)), { recursive: true });
-    writeFileSync(
-      join(to, path),
-      Object.entries(imports).reduce(
-        (changed, [ours, place]) => changed.replaceAll(`'${ours}'`, `'${up}${place}'`),
-        text,
-      ),
-    );
+    if (!isForTests(path)) copySource(join(source, path), { path, to, imports });
   }
   for (const path of withImports(files)) cpSync(join(messages, path), join(to, 'messages', path));
-  for (const [path, from] of Object.entries(copies))
-    cpSync(join(root, from), join(to, path), { recursive: true });
+  for (const [path, from] of Object.entries(copies)) {
+    if (from.endsWith('.ts')) copySource(join(root, from), { path, to, imports });
+    else cpSync(join(root, from), join(to, path), { recursive: true });
+  }
+}
+
+/** Copies a file, which imports from where the package has what it imports from ours. */
+function copySource(
+  file: string,
+  { path, to, imports }: { path: string; to: string; imports: Inside['imports'] },
+): void {
+  const text = readFileSync(file, 'utf8');
+  const up = '../'.repeat(path.split('/').length - 1) || './';
+  mkdirSync(dirname(join(to, path)), { recursive: true });
+  writeFileSync(
+    join(to, path),
+    Object.entries(imports).reduce(
+      (changed, [ours, place]) => changed.replaceAll(`'${ours}'`, `'${up}${place}'`),
+      text,
+    ),
+  );
 }
 
 /** Generated files, and those that they import. */

@@ -33,10 +33,11 @@ export function resourceMetadata({
   name,
   documentation,
 }: ProtectedResource): ResourceMetadata {
-  const address = URL.parse(resource);
+  // Node 20 has no URL.parse.
+  const address = URL.canParse(resource) ? new URL(resource) : undefined;
   const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(address?.hostname ?? '');
   const isPlain = address?.protocol === 'http:' && isLoopback;
-  if (address === null || (address.protocol !== 'https:' && !isPlain) || /[?#]/.test(resource))
+  if (address === undefined || (address.protocol !== 'https:' && !isPlain) || /[?#]/.test(resource))
     throw new TypeError(`The resource ${resource} must be an https URL without query and fragment.`);
   const path = wellKnown + address.pathname.replace(/\/$/, '');
   return {

@@ -1,9 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { clientCredentials } from '@tessera/introspection-client';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { freePort } from '@tessera/test-kit/provision';
 import { claimsOf, dialects, postToken, tokensOf, type Answer, type Dialect } from '@tessera/test-client';
 import * as openid from 'openid-client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ordersAudience, secrets, type StateOptions } from '../../harness/declared-state.ts';
 import { firstOf, setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
@@ -174,6 +178,21 @@ describe.each([...firstOf(setUps['split-mtls'], setUps.compact)])(
       await openid.clientCredentialsGrant(config, { scope: 'orders.read' });
       const form = Object.fromEntries(new URLSearchParams(sent[0]));
       expect(errorOf(await system.http.ask('POST', '/token', { form }))).toEqual([401, 'invalid_client']);
+    });
+
+    it('is the client for Node with a token file, which it reads again when it changes', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'tessera-token-'));
+      onTestFinished(async () => rm(folder, { recursive: true }));
+      const tokenFile = join(folder, 'token');
+      const source = clientCredentials({
+        tokenEndpoint: `${system.baseUrl}/token`,
+        tokenFile,
+        scope: 'orders.read',
+      });
+      await writeFile(tokenFile, token({ aud: 'x' }));
+      await expect(Promise.resolve(source(false))).rejects.toThrow('status 401');
+      await writeFile(tokenFile, `${token()}\n`);
+      expect(claimsOf(await source(false))).toMatchObject({ sub: 'acme-workload' });
     });
 
     it('ends within a second when its application is disabled', async () => {
