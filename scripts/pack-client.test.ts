@@ -99,10 +99,12 @@ test.each(Object.entries(nodes))(
       /^```js\n([^]*?)^```$/m.exec(readFileSync(packed('admin-client', 'README.md'), 'utf8')) ?? [];
     const code = guide
       .replace(`'@tessera/admin-client'`, entry('admin-client'))
+      .replace('/run/tessera/token', join(folder, 'token'))
       .replaceAll(/https:\/\/[^/']+/g, server.url);
-    expect(code).not.toBe(guide);
+    expect(code).toContain(folder);
+    writeFileSync(join(folder, 'token'), 'e30.e30.AA');
     try {
-      const program = `process.env.CLIENT_SECRET = 'a secret for this test';\n${code}\nconsole.log(JSON.stringify(eve));`;
+      const program = `${code}\nconsole.log(JSON.stringify(eve));`;
       const { stdout } = await run(pathOf(node), [...options, '--input-type=module', '-e', program]);
       expect(JSON.parse(stdout)).toMatchObject({ username: 'eve', userId: 'usr_1' });
     } finally {

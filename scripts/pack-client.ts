@@ -37,6 +37,7 @@ const clients = {
       'follow-stream.ts': 'libs/kit/src/follow-stream.ts',
       'repeat.ts': 'libs/kit/src/repeat.ts',
       'silence-timer.ts': 'libs/kit/src/silence-timer.ts',
+      'client-assertion.ts': 'libs/oauth/src/request/client-assertion.ts',
       'signing-algorithms.ts': 'libs/oauth/src/signing-algorithms.ts',
       grpc: 'libs/rpc/src/client/channel',
     },
@@ -44,6 +45,7 @@ const clients = {
     imports: {
       '@tessera/proto-gen/token': 'messages/token/v1/token_pb.ts',
       '@tessera/kit/follow-stream': 'follow-stream.ts',
+      '@tessera/oauth/client-assertion': 'client-assertion.ts',
       '@tessera/oauth/signing-algorithms': 'signing-algorithms.ts',
       '@tessera/rpc/client': 'grpc/grpc-client.ts',
       '@tessera/rpc/client/certificates': 'grpc/certificates.ts',
@@ -54,11 +56,13 @@ const clients = {
     readme: 'libs/admin-client/README.md',
     files: { 'reference.md': 'libs/admin-client/reference.md' },
     copies: {
+      'client-assertion.ts': 'libs/oauth/src/request/client-assertion.ts',
       'access-token-source.ts': 'libs/introspection-client/src/access-token-source.ts',
       'messages/error-details.ts': 'libs/proto-gen/src/google/rpc/error_details_pb.ts',
     },
     messages: administration,
     imports: {
+      '@tessera/oauth/client-assertion': 'client-assertion.ts',
       '@tessera/introspection-client/access-token-source': 'access-token-source.ts',
       '@tessera/proto-gen/error-details': 'messages/error-details.ts',
       ...Object.fromEntries(
@@ -113,21 +117,30 @@ export function packClient(client: ClientPackage, target: string): void {
 
 function copySources(source: string, { copies, messages: files, imports }: Inside, to: string): void {
   for (const path of globSync('**/*.ts', { cwd: source })) {
-    if (isForTests(path)) continue;
-    const text = readFileSync(join(source, path), 'utf8');
-    const up = '../'.repeat(path.split('/').length - 1) || './';
-    mkdirSync(dirname(join(to, path)), { recursive: true });
-    writeFileSync(
-      join(to, path),
-      Object.entries(imports).reduce(
-        (changed, [ours, place]) => changed.replaceAll(`'${ours}'`, `'${up}${place}'`),
-        text,
-      ),
-    );
+    if (!isForTests(path)) copySource(join(source, path), { path, to, imports });
   }
   for (const path of withImports(files)) cpSync(join(messages, path), join(to, 'messages', path));
-  for (const [path, from] of Object.entries(copies))
-    cpSync(join(root, from), join(to, path), { recursive: true });
+  for (const [path, from] of Object.entries(copies)) {
+    if (from.endsWith('.ts')) copySource(join(root, from), { path, to, imports });
+    else cpSync(join(root, from), join(to, path), { recursive: true });
+  }
+}
+
+/** Copies a file, which imports from where the package has what it imports from ours. */
+function copySource(
+  file: string,
+  { path, to, imports }: { path: string; to: string; imports: Inside['imports'] },
+): void {
+  const text = readFileSync(file, 'utf8');
+  const up = '../'.repeat(path.split('/').length - 1) || './';
+  mkdirSync(dirname(join(to, path)), { recursive: true });
+  writeFileSync(
+    join(to, path),
+    Object.entries(imports).reduce(
+      (changed, [ours, place]) => changed.replaceAll(`'${ours}'`, `'${up}${place}'`),
+      text,
+    ),
+  );
 }
 
 /** Generated files, and those that they import. */

@@ -20,7 +20,7 @@ export async function startTessera(issuer: string, profile: string) {
       TESSERA_HTTP_PORT: new URL(issuer).port,
       TESSERA_APPLY_FILE: 'examples/tessera.yaml',
       TESSERA_DATA_DIR: directory,
-      TESSERA_ALLOW_PRIVATE: 'providers',
+      TESSERA_ALLOW_PRIVATE: 'providers,issuers',
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

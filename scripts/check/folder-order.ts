@@ -28,7 +28,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/gateway': `issuer dialects http config.ts pages/looks gateway.ts pages pages/sign-in/steps pages/sign-in
     pages/approve pages/links pages/account pages/logout endpoints page-table.ts routes.ts server wiring.ts index.ts`,
   'libs/introspection-client': `access-token-source.ts introspector-types.ts introspection-error.ts answer-cache.ts server local
-    revocations introspector.ts guard.ts adapters index.ts`,
+    revocations introspector.ts resource-metadata.ts guard.ts adapters index.ts`,
   'libs/keys': `signer.ts store.ts rings config.ts key-calls.ts store.postgres.ts service.ts wiring.ts index.ts`,
   'libs/oauth': `errors.ts user-id.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
     metadata.ts index.ts`,

@@ -142,9 +142,16 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folders: ['libs/introspection-client'],
-    may: [...messages, 'kit/follow-stream', 'oauth/signing-algorithms', 'rpc/client', 'rpc/client/*'],
+    may: [
+      ...messages,
+      'kit/follow-stream',
+      'oauth/client-assertion',
+      'oauth/signing-algorithms',
+      'rpc/client',
+      'rpc/client/*',
+    ],
     message:
-      'Services of others install this: it imports the messages, the gRPC client, `followStream` and the signing algorithms, and nothing else of ours.',
+      'Services of others install this: it imports the messages, the gRPC client, `followStream`, assertions and the signing algorithms, and nothing else of ours.',
     tests: processes,
   },
   {
@@ -181,6 +188,7 @@ export const importRules: readonly ImportRule[] = [
       'admin/command',
       'directory/apply-file',
       'directory/json-schema',
+      'directory/stored-secrets',
       'people',
       ...processes,
       'telemetry/for-people',

@@ -18,6 +18,12 @@ export const allowAdministrationOption = [
   false,
 ] as const;
 
+/** Of every command that acts as an application. */
+export const tokenFileOption = [
+  '--token-file <path>',
+  'file with a token of its platform, which the application trusts, in place of a secret',
+] as const;
+
 /** Of every command that may change what another owner has. */
 export const takeOverOption = ['--take-over', 'take over what belongs to another owner', false] as const;
 

@@ -62,7 +62,7 @@ beforeAll(async () => {
   };
   const console = signedInConsole({
     url: 'http://127.0.0.1',
-    secret: new Secret(opaqueValue('', systemRandom)),
+    proof: new Secret(opaqueValue('', systemRandom)),
     issuer: 'https://id.example',
     operatorTenant: 'ops',
     directory: local(DirectoryService, on.directory, 'admin', silentLog()),

@@ -23,7 +23,7 @@ import { createSessions, type Sessions } from './console-sessions.ts';
 import { createSignIn, type SignInDeps } from './console-sign-in.ts';
 import { goTo, here, param, type Visit, type Who } from './console-visit.ts';
 
-export interface ConsoleDeps extends Pick<SignInDeps, 'directory' | 'secret' | 'issuer' | 'operatorTenant'> {
+export interface ConsoleDeps extends Pick<SignInDeps, 'directory' | 'proof' | 'issuer' | 'operatorTenant'> {
   /** Its address; one without a port is of this machine, at the port of the listener. */
   readonly url: string;
   readonly byToken: ByToken;

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { boundedCache, Secret, type Clock } from '@tessera/kit';
-import { adminScopes, consoleClientId, consolePaths, OAuthError } from '@tessera/oauth';
+import { adminScopes, assertionParameters, consoleClientId, consolePaths, OAuthError } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
 import * as openid from 'openid-client';
@@ -7,7 +8,8 @@ import type { ConsoleSession, StartedSignIn } from './console-sessions.ts';
 
 export interface SignInDeps {
   readonly directory: Pick<Client<typeof DirectoryService>, 'getApplication'>;
-  readonly secret: Secret;
+  /** By what the console proves that it redeems the codes of its sign-ins. */
+  readonly proof: Secret | { readonly tokenFile: string };
   /** The shared issuer. */
   readonly issuer: string;
   readonly operatorTenant: string | undefined;
@@ -18,8 +20,11 @@ const scope = ['openid', 'profile', ...adminScopes.keys()].join(' ');
 const timeoutSeconds = 10;
 const metadataMs = 5 * 60_000;
 
-/** Signs administrators in as any other application does: authorization code with PKCE (RFC 7636), by a secret. */
-export function createSignIn({ directory, secret, issuer: shared, operatorTenant, clock }: SignInDeps) {
+/**
+ * Signs administrators in as any other application does: authorization code with PKCE (RFC 7636), by a secret or by a
+ * token of the platform.
+ */
+export function createSignIn({ directory, proof, issuer: shared, operatorTenant, clock }: SignInDeps) {
   /** The tenant of a console; throws `not_found` for an organization without one. */
   async function tenantOf(named: string | undefined, call: CallOptions) {
     const clientId = consoleClientId(named);
@@ -33,7 +38,7 @@ export function createSignIn({ directory, secret, issuer: shared, operatorTenant
 
   async function found(issuer: string, clientId: string): Promise<openid.Configuration> {
     const url = new URL(issuer);
-    return openid.discovery(url, clientId, undefined, openid.ClientSecretBasic(secret.reveal()), {
+    return openid.discovery(url, clientId, undefined, authenticationBy(proof), {
       algorithm: 'oauth2',
       timeout: timeoutSeconds,
       ...(url.protocol === 'http:' && { execute: [openid.allowInsecureRequests] }),
@@ -116,6 +121,16 @@ export function createSignIn({ directory, secret, issuer: shared, operatorTenant
         expiresAt: clock.now() + (tokens.expiresIn() ?? 0) * 1000,
       };
     },
+  };
+}
+
+function authenticationBy(proof: SignInDeps['proof']): openid.ClientAuth {
+  if (proof instanceof Secret) return openid.ClientSecretBasic(proof.reveal());
+  // The platform replaces it from time to time; the library does not wait for it.
+  return (_server, client, body) => {
+    const parameters = assertionParameters(readFileSync(proof.tokenFile, 'utf8').trim());
+    for (const [name, value] of Object.entries({ ...parameters, client_id: client.client_id }))
+      body.set(name, value);
   };
 }
 

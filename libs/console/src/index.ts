@@ -25,8 +25,9 @@ export async function consoleOf(
   /** The shared issuer. */
   issuer = config.TESSERA_ISSUER,
 ): Promise<((scope: FastifyInstance) => Promise<void>) | undefined> {
-  const { TESSERA_CONSOLE_URL: url, TESSERA_CONSOLE_SECRET: secret } = config;
-  if (url === undefined || secret === undefined) return undefined;
+  const { TESSERA_CONSOLE_URL: url, TESSERA_CONSOLE_TOKEN_FILE: tokenFile } = config;
+  const proof = tokenFile === undefined ? config.TESSERA_CONSOLE_SECRET : { tokenFile };
+  if (url === undefined || proof === undefined) return undefined;
   if (issuer === undefined)
     throw new ConfigError(['TESSERA_ISSUER is required with TESSERA_CONSOLE_URL: people sign in there.']);
   const { consolePages } = await import('./console-pages.ts');
@@ -34,7 +35,7 @@ export async function consoleOf(
     ...given,
     byToken: await callingByToken(admin.routes, given.log),
     url,
-    secret,
+    proof,
     issuer,
     operatorTenant: config.TESSERA_OPERATOR_TENANT,
     messagesDirectory: config.TESSERA_MESSAGES_DIR,

@@ -4,6 +4,7 @@ import {
   choice,
   consoleSecretSetting,
   consoleUrlSetting,
+  flag,
   integer,
   issuerSetting,
   list,
@@ -26,6 +27,17 @@ export const directoryConfig = z
     /** The console's address, to which its sign-ins lead, and its secret. */
     TESSERA_CONSOLE_URL: consoleUrlSetting,
     TESSERA_CONSOLE_SECRET: consoleSecretSetting,
+    /**
+     * `https://kubernetes.default.svc.cluster.local=system:serviceaccount:id:tessera-admin`: issuer and subject of the
+     * tokens that prove to be the console, in place of the secret. Their audience is the shared issuer.
+     */
+    TESSERA_CONSOLE_IDENTITY: z
+      .string()
+      .refine((value) => parseConsoleIdentity(value) !== undefined, {
+        error:
+          'expected an issuer and a subject, such as https://kubernetes.default.svc=system:serviceaccount:id:console',
+      })
+      .optional(),
     /** What sign-ins at the console need: what the tenant asks alone, or more. */
     TESSERA_CONSOLE_LOGIN: choice(authenticationPolicies, weakestPolicy),
     /** 32 bytes in base64 or base64url: the key of the digests of client secrets. */
@@ -49,14 +61,17 @@ export const directoryConfig = z
       .optional(),
     /** The folder with `token` and `ca.crt` to ask it with. */
     TESSERA_KUBERNETES_CREDENTIALS: z.string().default('/var/run/secrets/kubernetes.io/serviceaccount'),
+    /** Whether that API server is asked for each of these tokens if it still counts, once a minute. */
+    TESSERA_KUBERNETES_TOKEN_REVIEW: flag(false),
     TESSERA_ALLOW_PRIVATE: allowPrivateSetting,
     /** Size of Node's thread pool, which bounds the hashes too. */
     UV_THREADPOOL_SIZE: integer(4, { min: 1, max: 1024 }),
   })
   .refine(
-    (config) => config.TESSERA_CONSOLE_URL === undefined || config.TESSERA_CONSOLE_SECRET !== undefined,
+    ({ TESSERA_CONSOLE_URL: url, TESSERA_CONSOLE_SECRET: secret, TESSERA_CONSOLE_IDENTITY: identity }) =>
+      url === undefined || (secret ?? identity) !== undefined,
     {
-      error: 'is required with TESSERA_CONSOLE_URL',
+      error: 'is required with TESSERA_CONSOLE_URL, or TESSERA_CONSOLE_IDENTITY',
       path: ['TESSERA_CONSOLE_SECRET'],
     },
   );
@@ -82,6 +97,14 @@ export function parseIssuerKeys(
     sources.set(issuer, source.startsWith('/') ? { file: source } : { address: source });
   }
   return sources;
+}
+
+/** Whose tokens prove to be the console; undefined if the text does not say it. */
+export function parseConsoleIdentity(
+  text: string,
+): { readonly issuer: string; readonly subject: string } | undefined {
+  const [, issuer, subject] = /^((?:https?|spiffe):\/\/[^=\s]+)=(\S+)$/.exec(text) ?? [];
+  return issuer === undefined || subject === undefined ? undefined : { issuer, subject };
 }
 
 /** The bytes of the pepper; undefined when the text does not hold 32. */

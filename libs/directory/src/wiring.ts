@@ -7,7 +7,7 @@ import { type Runtime } from '@tessera/process';
 import type { Route } from '@tessera/rpc';
 import { ChangeFeed, startPurge, type Migrations } from '@tessera/stores';
 import { openAssertions } from './assertions/open-assertions.ts';
-import { hashConcurrency, pepperOf, type DirectoryConfig } from './config.ts';
+import { hashConcurrency, parseConsoleIdentity, pepperOf, type DirectoryConfig } from './config.ts';
 import { purgeDeleted, type ForgetPeople } from './deleted/deleted-records.postgres.ts';
 import { createDeclaredTotps } from './factors/declared-totps.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
@@ -115,7 +115,18 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     { purge: (limit) => purgeDeleted(database, limit, forgetPeople) },
     { what: 'deleted records', log },
   );
-  const assertions = openAssertions(config, runtime);
+  const builtIn = {
+    store,
+    operatorTenant: config.TESSERA_OPERATOR_TENANT,
+    commandLineLogin: config.TESSERA_CLI_LOGIN,
+    console: {
+      url: config.TESSERA_CONSOLE_URL,
+      secret: config.TESSERA_CONSOLE_SECRET,
+      identity: parseConsoleIdentity(config.TESSERA_CONSOLE_IDENTITY ?? ''),
+      policy: config.TESSERA_CONSOLE_LOGIN,
+    },
+  };
+  const assertions = openAssertions(config, runtime, builtIn);
   const providerSecrets = createProviderSecrets(pepper);
   const declaredTotps = createDeclaredTotps(pepper);
   const newUserId = () => opaqueValue(userIdPrefix, random, 16);
@@ -151,21 +162,14 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     onChange,
     calls: {
       directory: directoryHandlers({
-        store,
+        ...builtIn,
         changes,
         feed,
         secrets,
         pepperCheck,
         verifyAssertion: assertions.verify,
         secretUses,
-        operatorTenant: config.TESSERA_OPERATOR_TENANT,
-        commandLineLogin: config.TESSERA_CLI_LOGIN,
         passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
-        console: {
-          url: config.TESSERA_CONSOLE_URL,
-          secret: config.TESSERA_CONSOLE_SECRET,
-          policy: config.TESSERA_CONSOLE_LOGIN,
-        },
         sendsMail,
       }),
       users,

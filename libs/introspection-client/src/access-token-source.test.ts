@@ -1,6 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { clientCredentials } from './access-token-source.ts';
 
 let http: Server;
@@ -67,5 +70,57 @@ describe('access tokens by client credentials (RFC 6749 section 4.4)', () => {
     await expect(Promise.resolve(get(false))).rejects.toThrow('the token endpoint answered with status 401');
     status = 200;
     expect(await get(false)).toBe('token-2');
+  });
+});
+
+describe('access tokens by a token of the platform (RFC 7523 §2.2)', () => {
+  const tokenOf = (sub: string) => `e30.${Buffer.from(JSON.stringify({ sub })).toString('base64url')}.AA`;
+  async function tokenFile(content: string) {
+    const folder = await mkdtemp(join(tmpdir(), 'tessera-token-'));
+    onTestFinished(async () => rm(folder, { recursive: true }));
+    const path = join(folder, 'token');
+    await writeFile(path, content);
+    return path;
+  }
+  const sent = () => requests.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
+
+  it('are requested without a secret, and with the token as it is then', async () => {
+    const [first, second] = [tokenOf('system:serviceaccount:shop:orders'), tokenOf('repo:shop/orders')];
+    const path = await tokenFile(`${first}\n`);
+    const get = clientCredentials({ tokenEndpoint, tokenFile: path });
+    await get(false);
+    await writeFile(path, second);
+    expect(await get(false)).toBe('token-1');
+    await get(true);
+    const usual = { grant_type: 'client_credentials', scope: 'tokens.introspect' };
+    const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+    expect(sent()).toEqual([
+      { ...usual, client_assertion: first, client_assertion_type: type },
+      { ...usual, client_assertion: second, client_assertion_type: type },
+    ]);
+    expect(requests.map(({ authorization }) => authorization)).toEqual([undefined, undefined]);
+  });
+
+  it('name the application if it is said, and the type of a SPIFFE ID (JWT-SVID)', async () => {
+    const path = await tokenFile(tokenOf('spiffe://prod.example/orders'));
+    await clientCredentials({ tokenEndpoint, tokenFile: path, clientId: 'orders' })(false);
+    expect(sent()).toMatchObject([
+      {
+        client_id: 'orders',
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-spiffe',
+      },
+    ]);
+  });
+
+  it('fail without the token if it cannot be read or is refused', async () => {
+    const path = await tokenFile(tokenOf('orders'));
+    status = 401;
+    const get = clientCredentials({ tokenEndpoint, tokenFile: path });
+    const failed = Promise.resolve(get(false));
+    await expect(failed).rejects.toThrow('the token endpoint answered with status 401');
+    await expect(failed).rejects.not.toThrow(tokenOf('orders'));
+    await rm(path);
+    await expect(Promise.resolve(get(false))).rejects.toThrow('ENOENT');
+    expect(requests).toHaveLength(1);
   });
 });

@@ -1,15 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { assertionParameters } from '@tessera/oauth/client-assertion';
+
 /** Returns an access token of our own; called with `true` after the last one was refused. */
 export type AccessTokenSource = (refused: boolean) => Promise<string> | string;
 
-export interface ClientCredentialsOptions {
+/** By what the application proves who it is. */
+type ClientProof =
+  | { readonly clientId: string; readonly clientSecret: string; readonly tokenFile?: never }
+  | {
+      /**
+       * A file with a token of the platform that the application trusts, such as a projected service-account token. It
+       * is read again for each access token.
+       */
+      readonly tokenFile: string;
+      /** Not needed: the token says who it is. */
+      readonly clientId?: string;
+      readonly clientSecret?: never;
+    };
+
+export type ClientCredentialsOptions = ClientProof & {
   /** The server's token endpoint, for example `https://id.example/token`. */
   readonly tokenEndpoint: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
   /** Default: `tokens.introspect`. */
   readonly scope?: string;
   readonly timeoutMs?: number;
-}
+};
 
 const refreshBeforeMs = 30_000;
 
@@ -39,15 +54,12 @@ export function clientCredentials(options: ClientCredentialsOptions): AccessToke
 async function fetchToken(
   options: ClientCredentialsOptions,
 ): Promise<{ accessToken: string; lifetimeMs: number }> {
-  const { tokenEndpoint, clientId, clientSecret, scope = 'tokens.introspect', timeoutMs = 5_000 } = options;
-  const encoded = [clientId, clientSecret].map((part) => encodeURIComponent(part)).join(':');
+  const { tokenEndpoint, scope = 'tokens.introspect', timeoutMs = 5_000 } = options;
+  const { headers = {}, parameters = {} } = await proofOf(options);
   const response = await fetch(tokenEndpoint, {
     method: 'POST',
-    headers: {
-      authorization: `Basic ${Buffer.from(encoded).toString('base64')}`,
-      'content-type': 'application/x-www-form-urlencoded',
-    },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope }).toString(),
+    headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope, ...parameters }).toString(),
     redirect: 'error',
     signal: AbortSignal.timeout(timeoutMs),
   });
@@ -56,6 +68,23 @@ async function fetchToken(
     throw new Error(`the token endpoint answered with status ${response.status}`);
   }
   return { accessToken: body.access_token, lifetimeMs: body.expires_in * 1000 };
+}
+
+async function proofOf({ clientId, clientSecret, tokenFile }: ClientCredentialsOptions): Promise<{
+  headers?: Readonly<Record<string, string>>;
+  parameters?: Readonly<Record<string, string>>;
+}> {
+  if (tokenFile !== undefined) {
+    const assertion = (await readFile(tokenFile, 'utf8')).trim();
+    return {
+      parameters: {
+        ...assertionParameters(assertion),
+        ...(clientId !== undefined && { client_id: clientId }),
+      },
+    };
+  }
+  const encoded = [clientId, clientSecret].map((part) => encodeURIComponent(part)).join(':');
+  return { headers: { authorization: `Basic ${Buffer.from(encoded).toString('base64')}` } };
 }
 
 function isTokenAnswer(body: unknown): body is { access_token: string; expires_in: number } {

@@ -1,5 +1,6 @@
 import type { ActiveToken, Introspector } from './introspector-types.ts';
 import { IntrospectionError } from './introspection-error.ts';
+import type { ResourceMetadata } from './resource-metadata.ts';
 
 /** Requirements for a request. */
 export interface Requirement {
@@ -9,6 +10,8 @@ export interface Requirement {
   readonly scopes?: readonly string[];
   /** For the challenge; absent by default. */
   readonly realm?: string;
+  /** Of this service, for the challenge (RFC 9728 §5.1); absent by default. */
+  readonly metadata?: Pick<ResourceMetadata, 'url'>;
 }
 
 /** An HTTP error response (RFC 6750 §3). */
@@ -37,26 +40,26 @@ const defaultRetrySeconds = 1;
 export function createGuard(introspector: Introspector, requirement: Requirement): Guard {
   const audiences = [requirement.audience].flat();
   const scopes = requirement.scopes ?? [];
-  const { realm } = requirement;
+  const attributes = { realm: requirement.realm, resource_metadata: requirement.metadata?.url };
   return async (authorization) => {
     const scheme = /^([^ ]+) */.exec(authorization ?? '')?.[1];
     // A request without credentials gets a challenge without an error code (RFC 6750 §3.1).
     if (scheme?.toLowerCase() !== 'bearer') {
-      return refuse(401, { realm }, 'invalid_token', 'An access token is required.', true);
+      return refuse(401, attributes, 'invalid_token', 'An access token is required.', true);
     }
     const token = /^[^ ]+ +([A-Za-z0-9._~+/-]+=*) *$/.exec(authorization ?? '')?.[1];
     if (token === undefined) {
-      return refuse(400, { realm }, 'invalid_request', 'The authorization header is malformed.');
+      return refuse(400, attributes, 'invalid_request', 'The authorization header is malformed.');
     }
     const answer = await ask(introspector, token);
     if (!('active' in answer)) return answer;
     const isForUs = (audience: string) => audiences.includes(audience);
     if (!answer.active || answer.kind !== 'access_token' || !answer.audiences.some(isForUs)) {
-      return refuse(401, { realm }, 'invalid_token', 'The access token is not valid here.');
+      return refuse(401, attributes, 'invalid_token', 'The access token is not valid here.');
     }
     if (scopes.every((scope) => answer.scopes.includes(scope))) return { ok: true, token: answer };
     const scope = scopes.join(' ');
-    return refuse(403, { realm, scope }, 'insufficient_scope', 'The access token lacks a scope.');
+    return refuse(403, { ...attributes, scope }, 'insufficient_scope', 'The access token lacks a scope.');
   };
 }
 
@@ -76,7 +79,7 @@ async function ask(introspector: Introspector, token: string) {
 
 function refuse(
   status: 400 | 401 | 403,
-  attributes: { readonly realm: string | undefined; readonly scope?: string },
+  attributes: Readonly<Record<string, string | undefined>>,
   error: string,
   message: string,
   bare = false,

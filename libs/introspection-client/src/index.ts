@@ -15,6 +15,8 @@ export { IntrospectionError } from './introspection-error.ts';
 export type { ErrorCode } from './introspection-error.ts';
 export { createGuard } from './guard.ts';
 export type { Guard, GuardRefusal, GuardVerdict, Requirement } from './guard.ts';
+export { resourceMetadata } from './resource-metadata.ts';
+export type { ProtectedResource, ResourceMetadata } from './resource-metadata.ts';
 export { connectBearer, connectToken } from './adapters/connect-bearer.ts';
 export { expressBearer } from './adapters/express-bearer.ts';
 export { fastifyBearer } from './adapters/fastify-bearer.ts';

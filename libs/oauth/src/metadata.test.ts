@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { grantTypeByContractName, grantTypeByStandardName } from './grant-types.ts';
 import { promptValues } from './request/authorization-request.ts';
-import { authorizationServerMetadata, contractMetadata, endpointUri } from './metadata.ts';
+import { announcedByShared, authorizationServerMetadata, contractMetadata, endpointUri } from './metadata.ts';
 
 const issuer = 'https://id.example';
 const served = { deliveryModes: ['poll', 'ping'], uiLocales: ['en', 'sv'] };
@@ -48,6 +48,36 @@ describe('what applications of an issuer declare', () => {
       const without = JSON.stringify(build(issuer, served));
       expect(without).not.toMatch(/_jwt|jwt.bearer|auth_signing_alg|ES256/);
     }
+  });
+});
+
+describe('what the shared issuer announces', () => {
+  const uses = [
+    { idTokenAlgorithms: [], authenticationMethods: [], grantTypes: [] },
+    { idTokenAlgorithms: [], authenticationMethods: ['private_key_jwt'], grantTypes: ['jwt_bearer'] },
+  ];
+
+  it('is the same whatever one tenant declares, in the complete document everything (RFC 8414 §2)', () => {
+    const [without, declared] = uses.map((use) =>
+      authorizationServerMetadata(issuer, { ...served, declared: announcedByShared(use, 'complete') }),
+    );
+    expect(declared).toEqual(without);
+    expect(without?.token_endpoint_auth_methods_supported).toEqual([
+      'client_secret_basic',
+      'client_secret_post',
+      'private_key_jwt',
+      'spiffe_jwt',
+      'none',
+    ]);
+    expect(without?.grant_types_supported).toContain('urn:ietf:params:oauth:grant-type:jwt-bearer');
+  });
+
+  it('is the same whatever one tenant declares, in the contract’s document what the contract says', () => {
+    const [without, declared] = uses.map((use) =>
+      contractMetadata(issuer, { ...served, declared: announcedByShared(use, 'contract') }),
+    );
+    expect(declared).toEqual(without);
+    expect(without).toEqual(contractMetadata(issuer, served));
   });
 });
 

@@ -124,6 +124,23 @@ export const declaresNothing: DeclaredUse = {
   grantTypes: [],
 };
 
+/**
+ * What the shared issuer announces, which no tenant changes for the others: in its complete document everything that it
+ * serves, in the contract's what the contract says. Only an administrator of every tenant declares an algorithm there.
+ */
+export function announcedByShared(
+  { idTokenAlgorithms }: DeclaredUse,
+  document: 'complete' | 'contract',
+): DeclaredUse {
+  if (document === 'contract') return { ...declaresNothing, idTokenAlgorithms };
+  const methods = clientAuthenticationMethods.filter((method) => 'declared' in method);
+  return {
+    idTokenAlgorithms,
+    authenticationMethods: methods.map(({ name }) => name),
+    grantTypes: grantTypes.filter(({ declared }) => declared !== undefined).map(({ name }) => name),
+  };
+}
+
 /** What an issuer serves for its applications: without a declaration, what every issuer does. */
 function servedBy({ idTokenAlgorithms, authenticationMethods, grantTypes: grants }: DeclaredUse) {
   const methods = clientAuthenticationMethods.filter(

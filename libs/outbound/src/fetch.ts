@@ -44,7 +44,8 @@ export function createFetch({
     if (problem !== undefined) throw new Error(`the address is refused: ${problem}`);
     const sent = bodyOf(body);
     const ca = await authority?.();
-    const limit = AbortSignal.timeout(timeoutMs);
+    const own = AbortSignal.timeout(timeoutMs);
+    const limit = signal === undefined ? own : AbortSignal.any([signal, own]);
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const request = url.startsWith('https:') ? httpsRequest : httpRequest;
     const outgoing = request(
@@ -53,8 +54,8 @@ export function createFetch({
         method,
         headers: { ...Object.fromEntries(new Headers(headers)), 'content-length': Buffer.byteLength(sent) },
         agent: false,
-        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-        ...(allowPrivate ? {} : { lookup: publicLookup() }),
+        signal: limit,
+        ...(allowPrivate ? {} : { lookup: publicLookup(limit) }),
         ...(ca !== undefined && { ca }),
       },
       (incoming) => void answerOf(incoming, longestBytes).then(resolve, reject),

@@ -5,7 +5,7 @@
  *
  *     device, token (webhooks, callbacks, logout notices) ─> delivery ─> send ──> HTTPS to the receiver
  *     authorize (providers of tenants), directory (keys of trusted issuers) ──> places.hold ─> fetch ─> HTTPS to them
- *                                                                        └─> public-address   before each connection
+ *                                                      before each connection: └─> public-address ─> resolve-name
  *     libs/delivery says when, and when again
  */
 export { createSend, type Message, type Send, type Sent } from './send.ts';

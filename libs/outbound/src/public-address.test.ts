@@ -66,13 +66,10 @@ describe('isPublicAddress', () => {
 describe('publicLookup', () => {
   const resolve = (addresses: LookupAddress[], all: boolean) =>
     new Promise((done) => {
-      const system = ((
-        _name: string,
-        _options: object,
-        answer: (error: null, found: LookupAddress[]) => void,
-      ) => answer(null, addresses)) as unknown as Parameters<typeof publicLookup>[0];
-      publicLookup(system)('hook.example', { all }, (error, address, family) =>
-        done(error === null ? [address, family] : error.name),
+      publicLookup(AbortSignal.timeout(1_000), async () => addresses)(
+        'hook.example',
+        { all },
+        (error, address, family) => done(error === null ? [address, family] : error.name),
       );
     });
   const ofPublic = { address: '8.8.8.8', family: 4 };

@@ -26,14 +26,15 @@ export function createSend({ allowPrivate }: { readonly allowPrivate: boolean })
       const problem = allowPrivate ? undefined : problemOf(message.url);
       if (problem !== undefined) return resolve({ outcome: 'refused', reason: problem });
       const request = message.url.startsWith('https:') ? httpsRequest : httpRequest;
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       const outgoing = request(
         message.url,
         {
           method: 'POST',
           headers: { ...message.headers, 'content-length': Buffer.byteLength(message.body) },
           agent: false,
-          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-          ...(allowPrivate ? {} : { lookup: publicLookup() }),
+          signal: limit,
+          ...(allowPrivate ? {} : { lookup: publicLookup(limit) }),
         },
         (incoming) => {
           incoming.on('error', () => undefined);

@@ -12,6 +12,16 @@ export interface PageFile<Context> {
   readonly act?: PageHandler<Context>;
 }
 
+/** As the file of a page with a form, which is loaded with the first request to it (ADR 92). */
+export function pageWhenAsked<Context>(
+  file: () => Promise<Required<PageFile<Context>>>,
+): Required<PageFile<Context>> {
+  return {
+    load: async (context) => (await file()).load(context),
+    act: async (context) => (await file()).act(context),
+  };
+}
+
 /** What the table says of a page; its file takes title and target from here, where it shows what it is for. */
 export interface PageFacts<Who> {
   readonly path: string;

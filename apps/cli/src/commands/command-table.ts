@@ -87,7 +87,7 @@ export const commandTable: Readonly<Record<string, readonly [string, ...string[]
   bootstrap: ['', '--username eve --email eve@example.com'],
   migrate: [''],
   'config check': ['', '--process gateway'],
-  doctor: ['', '--process directory'],
+  doctor: ['', '--process directory', '--secrets'],
   smoke: ['--issuer https://id.example.com --wait 60s', '--issuer https://id.example.com --isolation'],
   completion: ['bash'],
 };

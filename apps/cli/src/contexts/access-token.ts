@@ -1,7 +1,7 @@
 import { Secret } from '@tessera/kit';
 import { commandLineClientId } from '@tessera/oauth';
 import { orEnvironment } from '../options.ts';
-import type { OAuthClient } from '../oauth/oauth-client.ts';
+import { nameOf, type OAuthClient } from '../oauth/oauth-client.ts';
 import type { Tokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { changeContexts, type Context, type Login, type NamedContext } from './context-file.ts';
@@ -30,10 +30,8 @@ export async function accessToken(context: NamedContext, terminal: Terminal): Pr
   if (login !== undefined && login.expiresAt - marginMs > terminal.now())
     return new Secret(login.accessToken);
   if (client !== undefined) {
-    const { clientTokens, secretIn } = await import('./client-tokens.ts');
-    const { clientId, secretFile } = client;
-    const asked = { clientId, clientSecret: secretIn(secretFile) };
-    const renewed = loginOf(await clientTokens(issuer, asked, terminal), terminal);
+    const { clientOfContext, clientTokens } = await import('./client-tokens.ts');
+    const renewed = loginOf(await clientTokens(issuer, clientOfContext(client), terminal), terminal);
     await keepLogin(name, renewed, terminal);
     return new Secret(renewed.accessToken);
   }
@@ -69,7 +67,8 @@ export async function refusedLogin(context: NamedContext, terminal: Terminal): P
   const isGiven = orEnvironment(undefined, tokenVariable, terminal);
   if (!isGiven && givenClient === undefined) return endLogin(name, terminal);
   if (!isGiven && client !== undefined) await keepLogin(name, undefined, terminal);
-  const what = isGiven ? `the token of ${tokenVariable}` : `the application ${String(givenClient?.clientId)}`;
+  const { clientId = '' } = givenClient ?? {};
+  const what = isGiven ? `the token of ${tokenVariable}` : `the application ${nameOf({ clientId })}`;
   throw new CommandError(`The administration API at ${api} does not accept ${what}.`);
 }
 

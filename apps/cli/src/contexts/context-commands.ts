@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { issuerDefault, issuerVariable } from '../at-hand/issuer-at-hand.ts';
-import { environmentHelp, nonEmpty, outputOption, type Format } from '../options.ts';
+import { environmentHelp, nonEmpty, outputOption, tokenFileOption, type Format } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { ContextSettings, UseOptions } from './edit-contexts.ts';
 import type { LoginOptions } from './log-in.ts';
@@ -16,14 +16,15 @@ export function addContextCommands(program: Command, context: CommandContext): v
       'file with its secret, which is read again for each token',
       nonEmpty,
     )
+    .option(...tokenFileOption, nonEmpty)
     .addHelpText(
       'after',
       `
 Without options it logs in to the current context again, or beside npm start. With --issuer it makes a context, called as the host of the
 issuer unless --context names it. With --tenant it is for that tenant alone; administrators of a tenant at the shared issuer need it, too.
 The login is kept in the folder tessera of XDG_CONFIG_HOME (~/.config), for its user alone. It lasts 30 days, and 7 without use.
-A pipeline needs no login: it sets TESSERA_API, and TESSERA_ACCESS_TOKEN_FILE, or TESSERA_ISSUER, TESSERA_CLIENT_ID and
-TESSERA_CLIENT_SECRET_FILE; for a certificate of its own TESSERA_API_CA_FILE and TESSERA_API_SERVER_NAME.`,
+A pipeline needs no login: it sets TESSERA_API, and TESSERA_ACCESS_TOKEN_FILE, or TESSERA_ISSUER and TESSERA_CLIENT_ASSERTION_FILE (a token
+of its platform), or TESSERA_ISSUER, TESSERA_CLIENT_ID and TESSERA_CLIENT_SECRET_FILE; for a certificate of its own TESSERA_API_CA_FILE and TESSERA_API_SERVER_NAME.`,
     )
     .action(async (options: LoginOptions) => {
       const { logIn } = await import('./log-in.ts');

@@ -26,8 +26,13 @@ const context = z.strictObject({
   caFile: z.string().optional(),
   /** The name in that certificate, where it is reached by another one. */
   serverName: z.string().optional(),
-  /** The application that logs in, in place of a person, and the file with its secret. */
-  client: z.strictObject({ clientId: z.string(), secretFile: z.string() }).optional(),
+  /** The application that logs in, in place of a person, and the file with its secret or the token of its platform. */
+  client: z
+    .union([
+      z.strictObject({ clientId: z.string(), secretFile: z.string() }),
+      z.strictObject({ clientId: z.string().optional(), tokenFile: z.string() }),
+    ])
+    .optional(),
   login: login.optional(),
 });
 

@@ -1,5 +1,6 @@
 import { issuerOf, issuerVariable } from '../at-hand/issuer-at-hand.ts';
 import { orEnvironment } from '../options.ts';
+import { nameOf, type OAuthClient } from '../oauth/oauth-client.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { environmentContext, localContext, type NamedContext } from './context-file.ts';
 import { checkedContext } from './edit-contexts.ts';
@@ -9,7 +10,13 @@ export const apiVariable = 'TESSERA_API';
 /** In place of a login, in every context. */
 export const tokenVariable = 'TESSERA_ACCESS_TOKEN';
 /** What is said of that API alone. */
-const ofApi = ['TESSERA_CLIENT_ID', 'TESSERA_CLIENT_SECRET', 'TESSERA_API_CA', 'TESSERA_API_SERVER_NAME'];
+const ofApi = [
+  'TESSERA_CLIENT_ID',
+  'TESSERA_CLIENT_SECRET',
+  'TESSERA_CLIENT_ASSERTION',
+  'TESSERA_API_CA',
+  'TESSERA_API_SERVER_NAME',
+];
 
 /**
  * Throws CommandError where the environment says who asks, or how the API is reached, and neither it nor the command
@@ -30,24 +37,23 @@ export function refuseWithoutApi(
 }
 
 /**
- * Where a pipeline works, and as whom, without a login that is kept: `TESSERA_API`, with an access token, or with an
- * application and its secret. Throws CommandError.
+ * Where a pipeline works, and as whom, without a login that is kept: `TESSERA_API`, with an access token, or as an
+ * application, by a token of the platform or a secret. Throws CommandError.
  */
 export async function contextOfEnvironment(terminal: Terminal): Promise<NamedContext> {
   const of = (variable: string) => orEnvironment(undefined, variable, terminal) || undefined;
   const [api, ca, serverName] = [of(apiVariable), of('TESSERA_API_CA'), of('TESSERA_API_SERVER_NAME')];
   if (api === undefined)
     throw new CommandError(`The context ${environmentContext} is where ${apiVariable} says. Set it.`);
-  const [clientId, clientSecret] = [of('TESSERA_CLIENT_ID'), of('TESSERA_CLIENT_SECRET')];
-  const isClient = clientId !== undefined && clientSecret !== undefined;
-  if (!isClient && of(tokenVariable) === undefined)
+  const client = clientOfEnvironment(of);
+  if (client === undefined && of(tokenVariable) === undefined)
     throw new CommandError(
-      `${apiVariable} needs who asks: ${tokenVariable}_FILE, or TESSERA_CLIENT_ID and TESSERA_CLIENT_SECRET_FILE.`,
+      `${apiVariable} needs who asks: ${tokenVariable}_FILE, TESSERA_CLIENT_ASSERTION_FILE, or TESSERA_CLIENT_ID and TESSERA_CLIENT_SECRET_FILE.`,
     );
   const issuer = of(issuerVariable);
-  if (isClient && issuer === undefined)
+  if (client !== undefined && issuer === undefined)
     throw new CommandError(
-      `Set ${issuerVariable}: it says who gets the secret of ${clientId}, and who gives the access token.`,
+      `Set ${issuerVariable}: it says who gets what proves the application ${nameOf(client)}, and who gives the access token.`,
     );
   const settings = {
     api,
@@ -58,6 +64,16 @@ export async function contextOfEnvironment(terminal: Terminal): Promise<NamedCon
     name: environmentContext,
     ...checkedContext(settings, { api: apiVariable, issuer: issuerVariable }),
     ...(ca !== undefined && { ca }),
-    ...(isClient && { givenClient: { clientId, clientSecret } }),
+    ...(client && { givenClient: client }),
   };
+}
+
+function clientOfEnvironment(of: (variable: string) => string | undefined): OAuthClient | undefined {
+  const [clientId = '', clientSecret] = [of('TESSERA_CLIENT_ID'), of('TESSERA_CLIENT_SECRET')];
+  const token = () => of('TESSERA_CLIENT_ASSERTION');
+  if (token() === undefined)
+    return clientId === '' || clientSecret === undefined ? undefined : { clientId, clientSecret };
+  if (clientSecret !== undefined)
+    throw new CommandError('Set TESSERA_CLIENT_ASSERTION or TESSERA_CLIENT_SECRET, not both.', 2);
+  return { clientId, clientSecret: undefined, assertion: () => token() ?? '' };
 }

@@ -272,6 +272,31 @@ describe('an application', () => {
     expect((await run(roles)).said).toContain('You are not logged in to id.example.com.');
   });
 
+  it('logs in with a token of its platform and no secret, which is read again for each token (RFC 7523 §2.2)', async () => {
+    const { login, run, sent, file, valid } = await world([short, next]);
+    const path = await secretFile('e30.eyJzdWIiOiJvcmRlcnMifQ.AA');
+    const { code, said } = await login(` --token-file ${path}`);
+    expect([code, said]).toEqual([0, expect.stringContaining(`Logged in to ${issuer}.`)]);
+    const asked = {
+      grant_type: 'client_credentials',
+      resource: 'urn:tessera:admin',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    };
+    const sentWith = (assertion: string) => ({
+      path: '/token',
+      form: { ...asked, client_assertion: assertion },
+      authorization: null,
+    });
+    expect(sent).toEqual([sentWith('e30.eyJzdWIiOiJvcmRlcnMifQ.AA')]);
+    expect(await readFile(file, 'utf8')).not.toContain('e30.');
+    await writeFile(path, 'e30.eyJzdWIiOiJuZXcifQ.AA');
+    valid.token = 'at2';
+    expect(await run(roles)).toMatchObject({ code: 0 });
+    expect(sent[1]).toEqual(sentWith('e30.eyJzdWIiOiJuZXcifQ.AA'));
+    expect((await run('context list -o json')).said).not.toContain('clientId');
+    expect((await run('logout')).code).toBe(0);
+  });
+
   it('logs in again to the context that is its own', async () => {
     const { login, run, sent } = await world([short, next]);
     await login(` --client-id deploy --client-secret-file ${await secretFile('s1')}`);
@@ -291,6 +316,9 @@ describe('an application', () => {
     ['--client-id deploy', 2, 'both --client-id and --client-secret-file'],
     ['--client-secret-file /nowhere', 2, 'both --client-id and --client-secret-file'],
     ['--client-id deploy --client-secret-file /nowhere', 1, 'Cannot read the file /nowhere'],
+    ['--token-file /nowhere', 1, 'Cannot read the file /nowhere'],
+    ['--token-file /dev/null', 1, 'The file /dev/null has no token'],
+    ['--token-file /a --client-secret-file /b', 2, 'not both'],
   ])('does not log in with %s', async (options, exitCode, why) => {
     const { login, sent } = await world([short]);
     const { code, said } = await login(` ${options}`);
@@ -342,6 +370,29 @@ describe('a pipeline', () => {
     await expect(stat(file)).rejects.toThrow('ENOENT');
   });
 
+  it('works as an application by its own token, as GitHub and GitLab give one to each job', async () => {
+    const { run, api, file, sent, valid } = await world([next, next, { error: 'invalid_client' }]);
+    const environment = { TESSERA_API: api, TESSERA_ISSUER: issuer };
+    valid.token = 'at2';
+    const token = 'e30.eyJzdWIiOiJyZXBvOnNob3Avb3JkZXJzIn0.AA';
+    for (const given of [
+      { TESSERA_CLIENT_ASSERTION: token },
+      { TESSERA_CLIENT_ASSERTION_FILE: await secretFile(token), TESSERA_CLIENT_ID: 'deploy' },
+    ])
+      expect(await run(roles, { ...environment, ...given })).toMatchObject({ code: 0 });
+    expect(sent).toMatchObject([
+      { form: { client_assertion: token }, authorization: null },
+      { form: { client_assertion: token, client_id: 'deploy' }, authorization: null },
+    ]);
+    expect(sent[0]?.form).not.toHaveProperty('client_id');
+    const refused = await run(roles, { ...environment, TESSERA_CLIENT_ASSERTION: token });
+    expect(refused).toEqual({
+      code: 1,
+      said: `The application that the token proves to be gets no token for the administration at ${issuer}: invalid_client\n`,
+    });
+    await expect(stat(file)).rejects.toThrow('ENOENT');
+  });
+
   it('uses its own token in a context, whoever is logged in there', async () => {
     const { login, run, valid, file } = await world([answer('at1', 600)]);
     await login();
@@ -379,6 +430,16 @@ describe('a pipeline', () => {
       { TESSERA_API: 'https://id.example:9002', TESSERA_CLIENT_ID: 'deploy', TESSERA_CLIENT_SECRET: 's1' },
       'TESSERA_ISSUER',
     ],
+    [{ TESSERA_API: 'https://id.example:9002', TESSERA_CLIENT_ASSERTION: 'e30.e30.AA' }, 'TESSERA_ISSUER'],
+    [
+      {
+        TESSERA_API: 'https://id.example:9002',
+        TESSERA_CLIENT_ID: 'deploy',
+        TESSERA_CLIENT_SECRET: 's1',
+        TESSERA_CLIENT_ASSERTION: 'e30.e30.AA',
+      },
+      'not both',
+    ],
   ])('is told what is missing in %o', async (environment, why) => {
     const { run, sent } = await world([]);
     const { code, said } = await run(roles, environment);
@@ -391,6 +452,8 @@ describe('a pipeline', () => {
     'TESSERA_CLIENT_ID',
     'TESSERA_CLIENT_SECRET',
     'TESSERA_CLIENT_SECRET_FILE',
+    'TESSERA_CLIENT_ASSERTION',
+    'TESSERA_CLIENT_ASSERTION_FILE',
     'TESSERA_API_CA',
     'TESSERA_API_CA_FILE',
     'TESSERA_API_SERVER_NAME',

@@ -60,7 +60,7 @@ export async function listContexts(
         name,
         current: name === current,
         loggedIn: (login ?? client) !== undefined,
-        ...(client && { clientId: client.clientId }),
+        ...(client?.clientId !== undefined && { clientId: client.clientId }),
         ...settings,
       }) as JsonObject,
   );

@@ -8,7 +8,7 @@ import type { Tokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { commandLine, loginOf } from './access-token.ts';
 import { chosenContext, namedContext } from './chosen-context.ts';
-import { clientTokens, secretIn } from './client-tokens.ts';
+import { clientOfContext, clientTokens } from './client-tokens.ts';
 import { changeContexts, readContexts, type Context } from './context-file.ts';
 import { checkedContext, checkedName, defaultApi, type ContextSettings } from './edit-contexts.ts';
 
@@ -17,6 +17,8 @@ export interface LoginOptions extends ContextSettings {
   /** An application that logs in, in place of a person, and the file with its secret. */
   readonly clientId?: string | undefined;
   readonly clientSecretFile?: string | undefined;
+  /** With a token of its platform, in place of a secret. */
+  readonly tokenFile?: string | undefined;
 }
 
 const scope = ['offline_access', ...adminScopes.keys()].join(' ');
@@ -27,16 +29,12 @@ const scope = ['offline_access', ...adminScopes.keys()].join(' ');
  * context. Throws CommandError.
  */
 export async function logIn(options: LoginOptions, terminal: Terminal): Promise<void> {
-  const { qr, clientId, clientSecretFile, ...given } = options;
+  const { qr, clientId, clientSecretFile, tokenFile, ...given } = options;
   const { name, settings } = await contextFor(given, terminal);
-  const client = clientOf({ clientId, clientSecretFile }) ?? settings.client;
+  const client = clientOf({ clientId, clientSecretFile, tokenFile }) ?? settings.client;
   const tokens = await (client === undefined
     ? tokensOfPerson(settings, qr, terminal)
-    : clientTokens(
-        settings.issuer,
-        { clientId: client.clientId, clientSecret: secretIn(client.secretFile) },
-        terminal,
-      ));
+    : clientTokens(settings.issuer, clientOfContext(client), terminal));
   const login = loginOf(tokens, terminal);
   await changeContexts(terminal, ({ contexts }) => ({
     current: name,
@@ -48,10 +46,18 @@ export async function logIn(options: LoginOptions, terminal: Terminal): Promise<
 function clientOf({
   clientId,
   clientSecretFile,
-}: Pick<LoginOptions, 'clientId' | 'clientSecretFile'>): Context['client'] {
+  tokenFile,
+}: Pick<LoginOptions, 'clientId' | 'clientSecretFile' | 'tokenFile'>): Context['client'] {
+  if (tokenFile !== undefined && clientSecretFile !== undefined)
+    throw new CommandError('An application logs in with --token-file or --client-secret-file, not both.', 2);
+  if (tokenFile !== undefined)
+    return { ...(clientId !== undefined && { clientId }), tokenFile: resolve(tokenFile) };
   if (clientId === undefined && clientSecretFile === undefined) return undefined;
   if (clientId === undefined || clientSecretFile === undefined)
-    throw new CommandError('An application logs in with both --client-id and --client-secret-file.', 2);
+    throw new CommandError(
+      'An application logs in with both --client-id and --client-secret-file, or with --token-file.',
+      2,
+    );
   return { clientId, secretFile: resolve(clientSecretFile) };
 }
 

@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
 import { issuerDefault, issuerVariable } from '../at-hand/issuer-at-hand.ts';
 import type { OAuthClient } from '../oauth/oauth-client.ts';
-import { environmentHelp, orEnvironment } from '../options.ts';
-import type { Terminal } from '../terminal.ts';
+import { tokenIn } from '../oauth/proof-files.ts';
+import { environmentHelp, nonEmpty, orEnvironment, tokenFileOption } from '../options.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
 
 const variables = {
   clientId: 'TESSERA_CLIENT_ID',
   clientSecret: 'TESSERA_CLIENT_SECRET',
+  assertion: 'TESSERA_CLIENT_ASSERTION',
 } as const;
 
 /** The deployment and the client that a command acts as. */
@@ -14,6 +16,7 @@ export interface ClientOptions {
   readonly issuer?: string;
   readonly clientId?: string;
   readonly clientSecret?: string;
+  readonly tokenFile?: string;
 }
 
 /** Options of every flow. */
@@ -32,7 +35,8 @@ export function addClientOptions(command: Command): Command {
     .option(
       '--client-secret <secret>',
       `its secret; other users of the machine can see arguments, so prefer the file ${environmentHelp(variables.clientSecret)}`,
-    );
+    )
+    .option(...tokenFileOption, nonEmpty);
 }
 
 export function addFlowOptions(command: Command): Command {
@@ -41,11 +45,19 @@ export function addFlowOptions(command: Command): Command {
     .option('--resource <audience>', 'audience of the API that the token is for');
 }
 
-/** The client to act as; undefined when no client ID is given. */
+/** The client to act as; undefined when neither a client ID nor a token is given. Throws CommandError. */
 export function clientOf(options: ClientOptions, terminal: Terminal): OAuthClient | undefined {
-  const clientId = orEnvironment(options.clientId, variables.clientId, terminal);
-  if (clientId === undefined || clientId === '') return undefined;
-  return { clientId, clientSecret: orEnvironment(options.clientSecret, variables.clientSecret, terminal) };
+  const { tokenFile } = options;
+  const clientId = orEnvironment(options.clientId, variables.clientId, terminal) ?? '';
+  const clientSecret = orEnvironment(options.clientSecret, variables.clientSecret, terminal);
+  const token = () => orEnvironment(undefined, variables.assertion, terminal) ?? '';
+  if (tokenFile !== undefined || token() !== '') {
+    if (clientSecret)
+      throw new CommandError('An application proves who it is by a token or a secret, not both.', 2);
+    const assertion = tokenFile === undefined ? token : () => tokenIn(tokenFile);
+    return { clientId, clientSecret: undefined, assertion };
+  }
+  return clientId === '' ? undefined : { clientId, clientSecret };
 }
 
 /** As `clientOf`, for a command that requires a client. Throws a usage error without one. */

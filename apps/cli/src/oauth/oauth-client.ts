@@ -1,12 +1,21 @@
+import { assertionParameters } from '@tessera/oauth';
 import * as openid from 'openid-client';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { safeAddress } from './safe-address.ts';
 
 /** The client the command acts as. */
 export interface OAuthClient {
+  /** Empty if only its token says who it is. */
   readonly clientId: string;
   /** Absent for a public client. */
   readonly clientSecret: string | undefined;
+  /** A token of its platform that proves who it is, in place of a secret; asked for before each request. */
+  readonly assertion?: (() => string) | undefined;
+}
+
+/** What messages call a client. */
+export function nameOf({ clientId }: Pick<OAuthClient, 'clientId'>): string {
+  return clientId === '' ? 'that the token proves to be' : clientId;
 }
 
 /** An authorization server and the client that asks it. */
@@ -60,7 +69,7 @@ export async function discover(
   { fetch }: Pick<Terminal, 'fetch'>,
 ): Promise<Configuration> {
   const url = new URL(safeAddress(`The issuer ${issuer}`, issuer));
-  const found = openid.discovery(url, client.clientId, undefined, authenticationOf(client), {
+  const found = openid.discovery(url, identifierOf(client), undefined, authenticationOf(client), {
     algorithm: 'oauth2',
     timeout: timeoutSeconds,
     [openid.customFetch]: fetchWith(fetch),
@@ -84,15 +93,29 @@ export function endpointsOf(
   client: OAuthClient,
   { fetch }: Pick<Terminal, 'fetch'>,
 ): Configuration {
-  const config = new openid.Configuration(server, client.clientId, undefined, authenticationOf(client));
+  const config = new openid.Configuration(server, identifierOf(client), undefined, authenticationOf(client));
   config.timeout = timeoutSeconds;
   config[openid.customFetch] = fetchWith(fetch);
   if (server.token_endpoint.startsWith('http:')) openid.allowInsecureRequests(config);
   return config;
 }
 
-/** HTTP Basic for a client with a secret (RFC 6749 §2.3.1), otherwise only the identifier. */
-function authenticationOf({ clientSecret }: OAuthClient): openid.ClientAuth {
+/** The library wants one; it is not sent with an assertion. */
+function identifierOf({ clientId }: OAuthClient): string {
+  return clientId === '' ? 'unknown' : clientId;
+}
+
+/**
+ * A token of the platform (RFC 7521 §4.2), HTTP Basic for a client with a secret (RFC 6749 §2.3.1), otherwise only the
+ * identifier.
+ */
+function authenticationOf({ clientId, clientSecret, assertion }: OAuthClient): openid.ClientAuth {
+  if (assertion !== undefined)
+    return (_server, _client, body) => {
+      for (const [name, value] of Object.entries(assertionParameters(assertion().trim())))
+        body.set(name, value);
+      if (clientId !== '') body.set('client_id', clientId);
+    };
   return clientSecret === undefined ? openid.None() : openid.ClientSecretBasic(clientSecret);
 }
 
@@ -107,6 +130,8 @@ function fetchWith(fetch: Terminal['fetch']): openid.CustomFetch {
 export async function requestError(failure: unknown): Promise<RequestError> {
   if (!(failure instanceof Error)) throw failure;
   if (failure.cause instanceof RequestError) return failure.cause;
+  // Of a token that could not be read.
+  if (failure.cause instanceof CommandError) throw failure.cause;
   if (failure instanceof openid.ResponseBodyError) {
     const { error: code, error_description: description, response } = failure;
     return new RequestError(refusal(code, description), response, code);

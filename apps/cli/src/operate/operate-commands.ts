@@ -210,7 +210,18 @@ function addProcessChecks(program: Command, context: CommandContext): void {
     .command('doctor')
     .description('check the settings and the stores of a process')
     .option(processFlag, processHelp, nonEmpty, 'standalone')
-    .action(async ({ process }: { process: string }) => {
+    .option('--secrets', 'instead list the secrets that are left; none may be a client secret', false)
+    .addHelpText(
+      'after',
+      `
+With --secrets it names, never shows, the secrets of applications and providers in the database, and those among the settings. It exits with
+code 1 if one is a client secret, of the console included: a token of the platform (trusts) can take its place.`,
+    )
+    .action(async ({ process, secrets }: { process: string; secrets: boolean }) => {
+      if (secrets) {
+        const { listSecretsLeft } = await import('./schemas/list-secrets-left.ts');
+        return listSecretsLeft(process, context);
+      }
       const { examine } = await import('./schemas/doctor.ts');
       await examine(process, context);
     });

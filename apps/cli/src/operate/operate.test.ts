@@ -679,6 +679,77 @@ describe('tessera doctor', () => {
   );
 });
 
+describe('tessera doctor --secrets', () => {
+  const planted = 'a-planted-client-secret-of-this-test';
+  const provider = 'a-planted-provider-secret-of-this-test';
+  const stateOf = (application: string) => `tenants:
+  - id: acme
+    name: Acme
+    providers: [{ name: corp, issuer: 'https://idp.example', clientId: tessera, clientSecret: ${provider} }]
+    applications:
+      - { clientId: orders, name: Orders, type: confidential, grantTypes: [client_credentials], ${application} }
+`;
+  const trusting = "trusts: [{ issuer: 'https://ci.example', subject: orders }]";
+
+  it('names every secret that is left and shows none, and fails on a client secret', async () => {
+    const environment = { ...secrets, DATABASE_URL: await newDatabaseUrl() };
+    await tessera('migrate', environment);
+    const apply = async (application: string) =>
+      tessera(`apply --direct -f ${file(stateOf(application))}`, environment);
+    expect(await apply(trusting)).toMatchObject({ code: 0 });
+    const listed = async (more: Record<string, string> = {}) =>
+      tessera('doctor --secrets', { ...environment, ...more });
+    const left = [
+      'setting          DATABASE_URL',
+      'setting          TESSERA_DIRECTORY_PEPPER',
+      'setting          TESSERA_KEYS_KEK',
+      'setting          TESSERA_TOKEN_REFRESH_KEYS',
+      'provider secret  acme: corp',
+    ];
+    const { code, said } = await listed();
+    expect([code, said.trim().split('\n').toSorted()]).toEqual([
+      0,
+      [...left, 'No client secret is left.'].toSorted(),
+    ]);
+    expect(await apply(`${trusting}, secrets: [{ value: ${planted} }]`)).toMatchObject({ code: 0 });
+    const red = await listed();
+    expect(red.code).toBe(1);
+    expect(red.said).toContain('client secret    acme: orders\n');
+    expect(red.said).toContain('1 client secret is left.');
+    for (const text of [said, red.said])
+      for (const value of [planted, provider, environment.DATABASE_URL, ...Object.values(secrets)])
+        expect(text).not.toContain(value);
+    const expired = `secrets: [{ value: ${planted}, expiresAt: '2020-01-01T00:00:00Z' }]`;
+    expect(await apply(`${trusting}, ${expired}`)).toMatchObject({ code: 0 });
+    expect((await listed()).code).toBe(0);
+  });
+
+  it.each(['TESSERA_CONSOLE_SECRET', 'TESSERA_CLIENT_SECRET'])(
+    'fails on %s, which is that of a client',
+    async (name) => {
+      const environment = { ...secrets, DATABASE_URL: await newDatabaseUrl() };
+      await tessera('migrate', environment);
+      const { code, said } = await tessera('doctor --secrets', { ...environment, [name]: planted });
+      expect(code).toBe(1);
+      expect(said).toContain(`client secret    ${name}\n`);
+      expect(said).not.toContain(planted);
+    },
+  );
+
+  it('looks into no database for a process that has no such secret in it, and says where they are', async () => {
+    const environment = {
+      DATABASE_URL: 'postgres://127.0.0.1:1/tessera',
+      TESSERA_KEYS_KEK: secrets.TESSERA_KEYS_KEK,
+    };
+    expect(await tessera('doctor --secrets --process keys', environment)).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('--process directory') as string,
+    });
+    const { code, said } = await tessera('doctor --secrets', secrets);
+    expect([code, said]).toEqual([1, expect.stringContaining('DATABASE_URL is required')]);
+  });
+});
+
 describe('tessera smoke', () => {
   const issuer = 'https://id.example.com';
   const answers =

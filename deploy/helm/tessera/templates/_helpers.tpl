@@ -155,14 +155,14 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- /* What each component works with, as its main.ts puts it together. Peers are those it calls. */ -}}
 {{- define "tessera.catalog" -}}
 {{- if eq .Values.topology "compact" }}
-standalone: { http: true, rpc: false, database: true, redis: true, secrets: [keysKek, directoryPepper, tokenRefreshKeys, deviceHmacKey, webhookKey, smtpUrl], webhooks: true, mail: true, logoutTokens: true, providers: true, peers: [], introspection: true, administration: true }
+standalone: { http: true, rpc: false, database: true, redis: true, secrets: [keysKek, directoryPepper, tokenRefreshKeys, deviceHmacKey, webhookKey, smtpUrl], webhooks: true, mail: true, logoutTokens: true, providers: true, issuers: true, peers: [], introspection: true, administration: true }
 {{- else }}
 gateway: { http: true, rpc: false, database: false, redis: true, secrets: [], peers: [keys, directory, authorize, token, device] }
 authorize: { http: false, rpc: true, database: true, redis: true, secrets: [], providers: true, peers: [directory] }
 token: { http: false, rpc: true, database: true, redis: true, secrets: [tokenRefreshKeys], logoutTokens: true, peers: [keys, directory, authorize, device], introspection: true }
 device: { http: false, rpc: true, database: true, redis: true, secrets: [deviceHmacKey, webhookKey], webhooks: true, peers: [directory] }
 keys: { http: false, rpc: true, database: true, redis: false, secrets: [keysKek], peers: [] }
-directory: { http: false, rpc: true, database: true, redis: false, secrets: [directoryPepper, smtpUrl], mail: true, peers: [] }
+directory: { http: false, rpc: true, database: true, redis: false, secrets: [directoryPepper, smtpUrl], mail: true, issuers: true, peers: [] }
 {{- if .Values.administration.enabled }}
 admin: { http: false, rpc: false, database: false, redis: false, secrets: [], peers: [keys, directory, authorize, device, token], administration: true }
 {{- end }}
@@ -181,6 +181,11 @@ admin: { http: false, rpc: false, database: false, redis: false, secrets: [], pe
 
 {{- define "tessera.hasState" -}}
 {{- if or .Values.state.tenants .Values.state.existingConfigMap }}true{{ end -}}
+{{- end -}}
+
+{{- /* Whether administration is served with TLS: without certificates, calls of one process need none. */ -}}
+{{- define "tessera.administrationTls" -}}
+{{- if and .Values.administration.enabled (eq .Values.rpc.auth "mtls") (or (eq .Values.topology "split") .Values.introspection.enabled) }}true{{ end -}}
 {{- end -}}
 
 {{- define "tessera.databaseUrlSecret" -}}
@@ -329,6 +334,19 @@ ipFamilies: {{- toYaml . | nindent 2 }}
 {{- if .Values.trustedCa.existingSecret }}
 - { name: ca, mountPath: /run/tessera/ca, readOnly: true }
 {{- end }}
+{{- end -}}
+
+{{- /* A token of the service account for our issuer, by which a pod proves to be an application. */ -}}
+{{- define "tessera.identityVolume" -}}
+- name: identity
+  projected:
+    defaultMode: 0440
+    sources:
+      - serviceAccountToken: { path: token, audience: {{ .Values.issuer | quote }}, expirationSeconds: 3600 }
+{{- end -}}
+
+{{- define "tessera.identityMount" -}}
+- { name: identity, mountPath: /run/tessera/identity, readOnly: true }
 {{- end -}}
 
 {{- /* A key of a Secret as a file: {secret, key, path}. Source of a projected volume. */ -}}

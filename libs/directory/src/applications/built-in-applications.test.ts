@@ -1,8 +1,9 @@
-import { adminScopes } from '@tessera/oauth';
+import { adminScopes, assertionTypes } from '@tessera/oauth';
 import { Code } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { startFakeIssuer } from '../testing/fake-issuer.ts';
 import { call, startRecords } from '../testing/start-records.ts';
 import { migrations } from '../wiring.ts';
 
@@ -138,6 +139,44 @@ describe('the console as an application', () => {
     for (const wrong of ['', `${secret} `, secret.slice(1)]) expect(await verified(wrong)).toBe(false);
   });
 
+  it('may prove who it is by a token of its platform in place of a secret, at every issuer (RFC 7523 §2.2)', async () => {
+    const platform = await startFakeIssuer();
+    const { TESSERA_CONSOLE_SECRET: _, ...others } = settings;
+    const subject = 'system:serviceaccount:id:tessera-admin';
+    const { as } = await started({
+      ...others,
+      TESSERA_ISSUER: 'https://id.example',
+      TESSERA_ALLOW_PRIVATE: 'issuers',
+      TESSERA_CONSOLE_IDENTITY: `${platform.issuer}=${subject}`,
+    });
+    const verify = async (clientId: string, claims: object = {}) => {
+      const assertion = await platform.token({
+        claims: { sub: subject, aud: ['https://id.example'], ...claims },
+      });
+      const assertionType = assertionTypes.private_key_jwt;
+      const issuer = 'https://login.acme.example';
+      return as('token').verifyClientAssertion({ assertion, assertionType, clientId, issuer }, call());
+    };
+    for (const [clientId, tenantId] of [
+      ['tessera.console', 'operators'],
+      ['tessera.console.acme', 'acme'],
+    ] as const)
+      expect(await verify(clientId)).toMatchObject({ clientId, tenantId, refusal: '' });
+    for (const [clientId, claims] of [
+      ['tessera.console', { sub: 'system:serviceaccount:id:default' }],
+      ['tessera.cli', {}],
+      ['', {}],
+    ] as const)
+      expect(await verify(clientId, claims)).toMatchObject({ clientId: '', refusal: 'assertion_trust' });
+    expect((await verify('tessera.console', { aud: 'https://api.example' })).refusal).toBe(
+      'assertion_audience',
+    );
+    const { application } = await as('token').getApplication({ clientId: 'tessera.console' }, call());
+    expect(application?.type).toBeDefined();
+    const asked = { clientId: 'tessera.console', clientSecret: '' };
+    expect((await as('token').verifyApplicationSecret(asked, call())).verified).toBe(false);
+  });
+
   it('does not exist where it is not switched on', async () => {
     const { as } = await started({ TESSERA_OPERATOR_TENANT: 'operators' });
     const clientId = 'tessera.console';
@@ -161,6 +200,7 @@ describe('the console as an application', () => {
     [{ TESSERA_CONSOLE_URL: 'http://console.example' }, 'TESSERA_CONSOLE_URL'],
     [{ TESSERA_CONSOLE_URL: 'https://console.example/console' }, 'TESSERA_CONSOLE_URL'],
     [{ TESSERA_CONSOLE_SECRET: '' }, 'TESSERA_CONSOLE_SECRET'],
+    [{ TESSERA_CONSOLE_IDENTITY: 'system:serviceaccount:id:console' }, 'TESSERA_CONSOLE_IDENTITY'],
   ])('refuses to start with %j', (changed, named) => {
     expect(() => startRecords(database, { settings: { ...settings, ...changed } })).toThrow(named);
   });

@@ -27,10 +27,12 @@ export interface ConsoleClient {
   /** Absent: there is no console. */
   readonly url: string | undefined;
   readonly secret: Secret | undefined;
+  /** Whose tokens prove to be it. */
+  readonly identity: { readonly issuer: string; readonly subject: string } | undefined;
   readonly policy: DirectoryConfig['TESSERA_CONSOLE_LOGIN'];
 }
 
-interface Deps {
+export interface BuiltInDeps {
   readonly store: { findTenant(tenantId: string): Promise<TenantRecord | undefined> };
   readonly operatorTenant: string | undefined;
   readonly commandLineLogin: CommandLineLogin;
@@ -43,7 +45,7 @@ type Lifetimes = Partial<NonNullable<FoundApplication['application']['lifetimes'
 interface BuiltIn {
   readonly clientIdOf: (tenantId?: string) => string;
   /** Undefined where it is switched off. */
-  readonly given: (deps: Deps) => Given | undefined;
+  readonly given: (deps: BuiltInDeps) => Given | undefined;
   readonly extraScopes: readonly string[];
   readonly lifetimes: Lifetimes;
 }
@@ -68,8 +70,8 @@ const builtIns: readonly BuiltIn[] = [
   },
   {
     clientIdOf: consoleClientId,
-    given: ({ console: { url, secret, policy } }) =>
-      url === undefined || secret === undefined
+    given: ({ console: { url, secret, identity, policy } }) =>
+      url === undefined || (secret ?? identity) === undefined
         ? undefined
         : {
             ...ofAdministrators,
@@ -93,7 +95,7 @@ const builtIns: readonly BuiltIn[] = [
  */
 export async function builtInApplication(
   clientId: string,
-  deps: Deps,
+  deps: BuiltInDeps,
 ): Promise<FoundApplication | undefined> {
   const found = foundIn(clientId);
   const given = found?.builtIn.given(deps);
@@ -135,6 +137,20 @@ export function isSecretOfConsole(
   if (url === undefined || secret === undefined) return false;
   const digest = (text: string) => hash('sha256', text, 'buffer');
   return timingSafeEqual(digest(clientSecret), digest(secret.reveal()));
+}
+
+/**
+ * The console whose client id was sent with a token of this issuer and subject, if they are those of the setting.
+ * Undefined for every other client id.
+ */
+export async function consoleOfToken(
+  { clientId, issuers, subject }: { clientId: string; issuers: readonly string[]; subject: string },
+  deps: BuiltInDeps,
+): Promise<FoundApplication | undefined> {
+  const { identity } = deps.console;
+  if (foundIn(clientId)?.builtIn.clientIdOf !== consoleClientId || identity === undefined) return undefined;
+  const isMeant = issuers.includes(identity.issuer) && subject === identity.subject;
+  return isMeant ? builtInApplication(clientId, deps) : undefined;
 }
 
 /** The application of a client id, and the tenant that it names. */

@@ -42,6 +42,7 @@ export function createKeySources(deps: {
     at: (address) => ({
       name: `keys ${address}`,
       server: hostOf(address),
+      isConfigured: false,
       load: async () => plain(await json(fetch, address)),
     }),
     ofIssuer(issuer) {
@@ -50,18 +51,30 @@ export function createKeySources(deps: {
       const name = `${isTrustDomain(issuer) ? 'bundle' : 'issuer'} ${issuer}`;
       if (source === undefined && isTrustDomain(issuer)) return undefined;
       if (source === undefined)
-        return { name, server: hostOf(issuer), load: () => discovered(issuer, { fetch, allowsPrivate }) };
+        return {
+          name,
+          server: hostOf(issuer),
+          isConfigured: false,
+          load: () => discovered(issuer, { fetch, allowsPrivate }),
+        };
       if ('address' in source)
         return {
           name,
           server: hostOf(source.address),
+          isConfigured: true,
           load: async () => read(await json(fetchConfigured, source.address)),
         };
-      return { name, server: name, load: async () => ({ ...read(await ofFile(source.file)), ...ofFiles }) };
+      return {
+        name,
+        server: name,
+        isConfigured: true,
+        load: async () => ({ ...read(await ofFile(source.file)), ...ofFiles }),
+      };
     },
     cluster: cluster && {
       name: `cluster ${cluster.address}`,
       server: `cluster ${cluster.address}`,
+      isConfigured: true,
       load: () => ofCluster(cluster),
     },
   };

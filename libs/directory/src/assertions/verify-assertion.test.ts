@@ -354,6 +354,83 @@ describe('keys from where the operator says', () => {
       '/openid/v1/jwks Bearer our-own-token',
     ]);
   });
+
+  it('are those of the iss of a token, as on EKS, GKE and AKS, whatever the cluster is where we run', async () => {
+    const subject = newSubject();
+    const [here, elsewhere] = [await startFakeIssuer(), await startFakeIssuer()];
+    here.called = 'https://kubernetes.default.svc.cluster.local';
+    const settings = {
+      TESSERA_KUBERNETES_API: here.issuer,
+      TESSERA_KUBERNETES_CREDENTIALS: await folder({ token: 'our-own-token' }),
+    };
+    const { id, verify } = await world(
+      (tenant) => [
+        { clientId: `${tenant}-here`, trusts: [{ issuer: here.called, subject }] },
+        { clientId: `${tenant}-eks`, trusts: [{ issuer: elsewhere.issuer, subject }] },
+      ],
+      { settings },
+    );
+    await expect.poll(() => here.asked).toHaveLength(2);
+    const ofEks = await elsewhere.token({ claims: { sub: subject, aud: [us] } });
+    expect(await verify(ofEks)).toMatchObject({ clientId: `${id}-eks`, refusal: '' });
+    expect(elsewhere.asked).toEqual(['/.well-known/openid-configuration', '/openid/v1/jwks']);
+    const ofHere = await here.token({ claims: { iss: here.called, sub: subject, aud: [us] } });
+    expect(await verify(ofHere)).toMatchObject({ clientId: `${id}-here`, refusal: '' });
+    // The same account in another cluster is somebody else, and so is a key.
+    const mixed = await here.token({ claims: { iss: elsewhere.issuer, sub: subject, aud: [us] } });
+    expect((await verify(mixed)).refusal).toMatch(/^assertion_(signature|key)$/);
+    expect(here.asked).toHaveLength(2);
+  });
+
+  it('are asked by a TokenReview whether a pod is gone, if the operator wants it, and for no other issuer', async () => {
+    const [ofCluster, ofOther] = [newSubject(), newSubject()];
+    const cluster = await startFakeIssuer();
+    cluster.called = 'https://kubernetes.default.svc.cluster.local';
+    const settings = {
+      TESSERA_KUBERNETES_API: cluster.issuer,
+      TESSERA_KUBERNETES_CREDENTIALS: await folder({ token: 'our-own-token\n' }),
+      TESSERA_KUBERNETES_TOKEN_REVIEW: 'true',
+    };
+    const { verify } = await world(
+      (id) => [
+        { clientId: id, trusts: [{ issuer: cluster.called, subject: ofCluster }] },
+        { clientId: `${id}-other`, trusts: [{ issuer: issuer.issuer, subject: ofOther }] },
+      ],
+      { settings },
+    );
+    await expect.poll(() => cluster.asked).toHaveLength(2);
+    const token = await cluster.token({ claims: { iss: cluster.called, sub: ofCluster, aud: [us] } });
+    const reviewed: unknown[] = [];
+    const answering = (status: object) =>
+      (cluster.reviewed = (review) => {
+        reviewed.push(review);
+        return { status };
+      });
+    const right = { authenticated: true, user: { username: ofCluster }, audiences: [us] };
+    answering(right);
+    const { refusal, reusableUntilMs } = await verify(token);
+    expect([refusal, Number(reusableUntilMs) <= Date.now() + 60_000]).toEqual(['', true]);
+    expect(reviewed).toMatchObject([{ kind: 'TokenReview', spec: { token, audiences: [us] } }]);
+    expect(cluster.asked.at(-1)).toBe('/apis/authentication.k8s.io/v1/tokenreviews Bearer our-own-token');
+    for (const wrong of [
+      { ...right, authenticated: false },
+      { ...right, user: { username: 'system:serviceaccount:shop:other' } },
+      { ...right, audiences: ['https://api.example'] },
+      {},
+    ]) {
+      answering(wrong);
+      expect((await verify(token)).refusal).toBe('assertion_gone');
+    }
+    cluster.reviewed = undefined;
+    await expect(verify(token)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    const forged = await cluster.token({
+      claims: { iss: cluster.called, sub: ofCluster, aud: us },
+      key: another,
+    });
+    expect((await verify(forged)).refusal).toBe('assertion_signature');
+    expect((await verify(await issuer.token({ claims: { sub: ofOther, aud: us } }))).refusal).toBe('');
+    expect(reviewed).toHaveLength(5);
+  });
 });
 
 describe('keys that an application has at an address of its own', () => {

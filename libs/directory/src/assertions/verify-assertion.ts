@@ -10,9 +10,10 @@ import {
   type ReadAssertion,
 } from '@tessera/oauth';
 import type { AssertedApplication, AssertionRecords } from './assertion-records.postgres.ts';
-import type { KeySets, KeySource, LoadedKeys } from './key-sets.ts';
+import type { Asker, KeySets, KeySource, LoadedKeys } from './key-sets.ts';
 import type { KeySources } from './key-sources.ts';
 import { candidates, isSignedBy } from './signatures.ts';
+import { reviewedMs, type TokenReview } from './token-review.ts';
 
 /** As it was sent, and where. */
 export interface PresentedAssertion {
@@ -38,10 +39,20 @@ export interface VerifiedAssertion {
 
 export type VerifyAssertion = (presented: PresentedAssertion) => Promise<VerifiedAssertion>;
 
+/** An application that has no record, by the `client_id` that is sent with a token. */
+export type FindBuiltIn = (sent: {
+  readonly clientId: string;
+  readonly issuers: readonly string[];
+  readonly subject: string;
+}) => Promise<AssertedApplication | undefined>;
+
 interface AssertionDeps {
   readonly records: AssertionRecords;
+  readonly findBuiltIn: FindBuiltIn;
   readonly sources: KeySources;
   readonly keySets: KeySets;
+  /** Absent: tokens of the cluster count until they expire, also those of pods that are gone. */
+  readonly review?: TokenReview | undefined;
   readonly clock: Clock;
   /** Empty if it is not known. */
   readonly sharedIssuer: string;
@@ -87,7 +98,7 @@ async function selfSigned(
   const wrong =
     source === undefined
       ? await signatureProblem(publicKeys, presented, read)
-      : await verifiedBy(keySets, source, presented, read);
+      : await verifiedBy(keySets, source, { ...presented, tenantId: application.tenantId }, read);
   if (wrong !== undefined) return no(wrong);
   // Who is refused for another reason has used nothing up.
   const isServed =
@@ -110,7 +121,11 @@ async function trusted(
   if (isSpiffe && domain === undefined) return refused('assertion_spiffe');
   const issuers = issuersOf(deps, presented, read);
   const audience = audienceIn(read);
-  const found = issuers.length === 0 ? [] : await records.findTrusting(issuers, read.subject, audience);
+  const builtIn = await deps.findBuiltIn({ clientId: presented.clientId, issuers, subject: read.subject });
+  const isFound = builtIn !== undefined || issuers.length === 0;
+  const found = isFound
+    ? [builtIn].filter((each) => each !== undefined)
+    : await records.findTrusting(issuers, read.subject, audience);
   const ofIssuer = (issuer: string) => found.filter(({ trustedIssuer }) => trustedIssuer === issuer);
   const application = meantOf(
     issuers.map(ofIssuer).find(({ length }) => length > 0) ?? [],
@@ -126,11 +141,16 @@ async function trusted(
   if (isOfDomain && read.header.kid === undefined) return refused('assertion_spiffe', application);
   const source = sourceOf(deps, application.trustedIssuer);
   if (source === undefined) return refused('assertion_key', application);
-  const wrong = await verifiedBy(keySets, source, presented, read);
+  const wrong = await verifiedBy(keySets, source, { ...presented, tenantId: application.tenantId }, read);
   if (wrong !== undefined) return refused(wrong, application);
   const { clientId, tenantId } = application;
+  const review = source === deps.sources.cluster ? deps.review : undefined;
+  const { assertion, ipAddress } = presented;
+  if (review !== undefined && !(await review({ assertion, subject: read.subject, audience, ipAddress })))
+    return refused('assertion_gone', application);
+  const reviewedUntil = review === undefined ? Number.MAX_SAFE_INTEGER : clock.now() + reviewedMs;
   // Who signed chose `exp`: it may have a fraction, and lie beyond every date.
-  const reusableUntilMs = Math.floor(Math.min(assertionEnd(read, maxAge) * 1000, Number.MAX_SAFE_INTEGER));
+  const reusableUntilMs = Math.floor(Math.min(assertionEnd(read, maxAge) * 1000, reviewedUntil));
   return { clientId, tenantId, refusal: '', reusableUntilMs };
 }
 
@@ -203,16 +223,16 @@ function sourceOf({ sources, keySets }: AssertionDeps, issuer: string): KeySourc
 async function verifiedBy(
   keySets: KeySets,
   source: KeySource,
-  presented: PresentedAssertion,
+  presented: PresentedAssertion & Asker,
   read: ReadAssertion,
 ): Promise<AssertionRefusal | undefined> {
   const problemWith = ({ keys }: LoadedKeys) => signatureProblem(keys, presented, read);
-  const keys = await keySets.get(source, presented.ipAddress);
+  const keys = await keySets.get(source, presented);
   const problem = await problemWith(keys);
   if (problem === undefined) return undefined;
   // A key that is named and known is not another one a moment later.
   if (problem === 'assertion_signature' && read.header.kid !== undefined) return problem;
-  const renewed = await keySets.renewed(source, presented.ipAddress);
+  const renewed = await keySets.renewed(source, presented);
   return renewed === keys ? problem : problemWith(renewed);
 }
 

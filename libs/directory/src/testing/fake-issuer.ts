@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { atEndOfFile } from '@tessera/test-kit';
@@ -22,6 +22,8 @@ export interface FakeIssuer {
   isSilent: boolean;
   /** What it calls itself in its metadata. */
   called: string;
+  /** Answers a TokenReview; absent: with 404. */
+  reviewed: ((review: unknown) => object) | undefined;
   /** What is at its address itself. */
   atRoot: object | undefined;
   /** Changes the document with the keys. */
@@ -39,7 +41,9 @@ export async function startFakeIssuer(algorithm: 'RS256' | 'ES256' = 'RS256'): P
   const server = createServer((request, response) => {
     const { authorization = '' } = request.headers;
     fake.asked.push([request.url, authorization].join(' ').trim());
-    if (!fake.isSilent) answer(request.url ?? '', response);
+    if (fake.isSilent) return;
+    if (request.method === 'POST') void review(request, response);
+    else answer(request.url ?? '', response);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -61,11 +65,18 @@ export async function startFakeIssuer(algorithm: 'RS256' | 'ES256' = 'RS256'): P
     else response.writeHead(404).end();
   }
 
+  async function review(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body: unknown = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    if (fake.reviewed === undefined) response.writeHead(404).end();
+    else response.writeHead(201).end(JSON.stringify(fake.reviewed(body)));
+  }
+
   const fake: FakeIssuer = {
     issuer,
     asked: [],
     isSilent: false,
     called: issuer,
+    reviewed: undefined,
     atRoot: undefined,
     published: (document) => document,
     async rotate() {

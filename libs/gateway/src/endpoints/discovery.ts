@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
+  announcedByShared,
   authorizationServerMetadata,
   contractMetadata,
   declaresNothing,
@@ -38,10 +39,11 @@ async function served(
   { incoming: { tenant } }: FastifyRequest,
   { deliveryModes, languages, tenants }: Gateway,
 ): Promise<ServedFacts> {
+  const declared = tenants.declaredUseAt(tenant?.tenantId ?? '');
   return {
     deliveryModes: await deliveryModes.current(),
     uiLocales: languages.tags,
-    declared: tenants.declaredUseAt(tenant?.tenantId ?? ''),
+    declared: tenant === undefined ? announcedByShared(declared, 'complete') : declared,
     ...(tenant && { endpoints: tenants.endpointsOf(tenant.tenantId) }),
   };
 }
@@ -81,7 +83,7 @@ export async function openidConfiguration(
       : contractDocument(issuer, {
           deliveryModes: [],
           uiLocales: gateway.languages.tags,
-          declared: gateway.tenants.declaredUseAt(''),
+          declared: announcedByShared(gateway.tenants.declaredUseAt(''), 'contract'),
         });
     reply.header('cache-control', cacheHeader(request, gateway));
     return document;

@@ -51,6 +51,7 @@ export const assertionRefusals = {
   assertion_spiffe: 'A JWT-SVID has a kid, and a sub in the trust domain that the trust names.',
   assertion_key: 'None of the known keys of its signer fits.',
   assertion_signature: 'Its signature is wrong.',
+  assertion_gone: 'Its cluster no longer accepts it: the pod or the service account is gone.',
 } as const;
 
 export type AssertionRefusal = keyof typeof assertionRefusals;
@@ -160,6 +161,21 @@ export function isSharedSubject(subject: string): boolean {
     /^system:serviceaccount:[^:]+:default$/.test(subject) ||
     /^spiffe:\/\/[^/]+\/ns\/[^/]+\/sa\/default$/.test(subject)
   );
+}
+
+/**
+ * The parameters with which a client sends a token that proves who it is (RFC 7521 §4.2). SPIFFE IDs have a type of
+ * their own (draft-ietf-oauth-spiffe-client-auth §4).
+ */
+export function assertionParameters(
+  assertion: string,
+): Readonly<Record<'client_assertion' | 'client_assertion_type', string>> {
+  const { sub } = jsonOf(assertion.split('.')[1]) ?? {};
+  const isSpiffe = typeof sub === 'string' && trustDomainOf(sub) !== undefined;
+  return {
+    client_assertion: assertion,
+    client_assertion_type: isSpiffe ? assertionTypes.spiffe_jwt : assertionTypes.private_key_jwt,
+  };
 }
 
 function isTime(value: unknown): value is number {

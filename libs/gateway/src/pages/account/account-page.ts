@@ -105,7 +105,7 @@ const act: PageHandler = async (context) => {
   return sendSignIn(context, signInFor(session.tenantId, result.visit), person);
 };
 
-export const accountPage: GatewayPage = { load, act };
+export const accountPage = { load, act } satisfies GatewayPage;
 
 /** Shows what a change ends, and asks for it once more. */
 function sendConfirmation(

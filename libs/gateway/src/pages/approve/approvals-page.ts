@@ -67,7 +67,7 @@ const act: PageHandler = async (context) => {
   return answer === 'decided' ? redirect(context) : answer;
 };
 
-export const approvalsPage: GatewayPage = { load, act };
+export const approvalsPage = { load, act } satisfies GatewayPage;
 
 /** Goes on after a sign-in at a provider. */
 export function resumeApprovals(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {

@@ -67,7 +67,7 @@ const act: PageHandler = async (context) => {
   return openCode(context, userCode);
 };
 
-export const devicePage: GatewayPage = { load, act };
+export const devicePage = { load, act } satisfies GatewayPage;
 
 async function signIn(
   context: PageContext,

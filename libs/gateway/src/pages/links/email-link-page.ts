@@ -46,7 +46,7 @@ const act: PageHandler = async (context) => {
   return redirectToPage(reply, `${otherPaths.emailLink}?confirmed=1`);
 };
 
-export const emailLinkPage: GatewayPage = { load, act };
+export const emailLinkPage = { load, act } satisfies GatewayPage;
 
 const linkOf = ({ tenantId, userId }: Session, link: string) => ({ tenantId, userId, link });
 

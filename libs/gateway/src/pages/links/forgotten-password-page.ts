@@ -68,7 +68,7 @@ const act: PageHandler = async (context) => {
   return redirectToPage(reply, forgottenPasswordPath({ tenant: tenant ? undefined : tenantId, sent: '1' }));
 };
 
-export const forgottenPasswordPage: GatewayPage = { load, act };
+export const forgottenPasswordPage = { load, act } satisfies GatewayPage;
 
 function sendForm(context: PageContext, tenantId: string, problem?: string): FastifyReply {
   const { request, reply, gateway, row } = context;

@@ -53,7 +53,7 @@ const act: PageHandler = async (context) => {
   return redirectToPage(reply, passwordLinkPath(request.incoming.tenant === undefined ? found.tenantId : ''));
 };
 
-export const passwordLinkPage: GatewayPage = { load, act };
+export const passwordLinkPage = { load, act } satisfies GatewayPage;
 
 /** What a link carries. */
 interface Opened {

@@ -83,7 +83,7 @@ const act: PageHandler = async (context) => {
   }
 };
 
-export const ownPasswordPage: GatewayPage = { load, act };
+export const ownPasswordPage = { load, act } satisfies GatewayPage;
 
 /** Goes on after a sign-in at a provider. */
 export function resumeOwnPassword(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {

@@ -79,7 +79,7 @@ const act: PageHandler = async (context) => {
   );
 };
 
-export const registrationPage: GatewayPage = { load, act };
+export const registrationPage = { load, act } satisfies GatewayPage;
 
 function placeOf({ request }: PageContext, given: ReadonlyMap<string, string>): Place {
   return {

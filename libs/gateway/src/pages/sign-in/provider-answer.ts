@@ -14,10 +14,10 @@ import { sendNext } from './sign-in.ts';
 export interface OwnPlaces {
   /** After a sign-in, by the field `going`. */
   readonly going: Readonly<
-    Record<string, (context: PageContext, fields: ReadonlyMap<string, string>) => ResumedPlace>
+    Record<string, (context: PageContext, fields: ReadonlyMap<string, string>) => Promise<ResumedPlace>>
   >;
   /** After an answer to a link; `problem` is why nothing is linked, or empty. */
-  link(context: PageContext, fields: ReadonlyMap<string, string>, problem: string): FastifyReply;
+  link(context: PageContext, fields: ReadonlyMap<string, string>, problem: string): Promise<FastifyReply>;
 }
 
 /**
@@ -33,7 +33,7 @@ export function createAnswerFromProvider(own: OwnPlaces): PageHandler {
       return sendOver(context, new OAuthError('invalid_request', unexpected), undefined);
     const { linkProblem } = answer;
     if (linkProblem !== undefined) return own.link(context, parseForm(answer.resume), linkProblem);
-    const { place, signedIn } = resumed(context, own, answer);
+    const { place, signedIn } = await resumed(context, own, answer);
     const sent = await sendNext(context, place, answer);
     return sent === 'signed_in' ? signedIn() : sent;
   };
@@ -59,11 +59,11 @@ async function judged({
   }
 }
 
-function resumed(
+async function resumed(
   context: PageContext,
   { going }: OwnPlaces,
   { next, resume }: AnswerFromProviderResponse,
-): ResumedPlace {
+): Promise<ResumedPlace> {
   const fields = parseForm(resume);
   const place = going[fields.get('going') ?? ''];
   if (place !== undefined) return place(context, fields);

@@ -1,33 +1,35 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { Environment } from '@tessera/test-client';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
 import { PatientProcess } from '../../harness/patient-process.ts';
+import { startWorkloadIssuer } from '../../harness/workload-issuer.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
-const server = new PatientProcess('standalone', 'apps/standalone/src/main.ts');
 const password = 'a passphrase of the help desk';
 
-let directory: string;
-let issuer: string;
-let console: string;
-let browser: Browser;
+interface Demo {
+  readonly server: PatientProcess;
+  readonly directory: string;
+  readonly issuer: string;
+  readonly console: string;
+}
 
-beforeAll(async () => {
-  await mkdir(screenshots, { recursive: true });
-  directory = await mkdtemp(join(tmpdir(), 'tessera-console-'));
-  const port = await freePort();
-  issuer = `http://localhost:${port}`;
-  server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port) });
+/** The demo with a help desk. */
+async function startDemo(port: number, environment: Environment = {}): Promise<Demo> {
+  const server = new PatientProcess('standalone', 'apps/standalone/src/main.ts');
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-console-'));
+  const issuer = `http://localhost:${port}`;
+  server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port), ...environment });
   await eventually('the demo serves', async () => (await fetch(`${issuer}/readyz`)).ok);
   const announced = () => readFile(join(directory, 'administration.json'), 'utf8').catch(() => '');
   await eventually('administration is served', async () => (await announced()) !== '');
   const { target, token } = JSON.parse(await announced()) as { target: string; token: string };
-  console = `http://${target}/console`;
   const create = async (method: string, request: object) => {
     const { ok } = await fetch(`http://${target}/tessera.admin.v1.${method}`, {
       method: 'POST',
@@ -41,12 +43,25 @@ beforeAll(async () => {
   await eventually('there is a help desk', () =>
     create('UsersService/Create', { tenantId: 'operators', user: helper }),
   );
+  return { server, directory, issuer, console: `http://${target}/console` };
+}
+
+async function end({ server, directory }: Demo): Promise<void> {
+  await server.stop();
+  await rm(directory, { recursive: true, force: true });
+}
+
+let demo: Demo;
+let browser: Browser;
+
+beforeAll(async () => {
+  await mkdir(screenshots, { recursive: true });
+  demo = await startDemo(await freePort());
   browser = await launchChromium();
 });
 afterAll(async () => {
   await browser?.close();
-  await server.stop();
-  await rm(directory, { recursive: true, force: true });
+  if (demo !== undefined) await end(demo);
 });
 
 async function signIn(page: Page, username: string, secret: string): Promise<void> {
@@ -56,6 +71,7 @@ async function signIn(page: Page, username: string, secret: string): Promise<voi
 }
 
 it('lets a help desk sign in and lock down the account of somebody who has lost a laptop', async () => {
+  const { issuer, console } = demo;
   const laptop = await (await browser.newContext()).newPage();
   await laptop.goto(`${issuer}/demo/sign-in`);
   await signIn(laptop, 'ada', 'correct horse battery staple');
@@ -97,4 +113,36 @@ it('lets a help desk sign in and lock down the account of somebody who has lost 
   await page.getByLabel('Identifier of your organization').waitFor();
   const cookies = await desk.cookies(console);
   expect(cookies.filter(({ name, value }) => name.includes('console') && value !== '')).toEqual([]);
+});
+
+it('proves who it is by a token of its platform, which it reads for each sign-in, and needs no secret (RFC 7523 §2.2)', async () => {
+  const [platform, port] = [await startWorkloadIssuer(await freePort()), await freePort()];
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-token-'));
+  const file = join(folder, 'token');
+  const sub = 'system:serviceaccount:id:console';
+  const identified = await startDemo(port, {
+    TESSERA_ISSUER: `http://localhost:${port}`,
+    TESSERA_ALLOW_PRIVATE: 'issuers',
+    TESSERA_CONSOLE_TOKEN_FILE: file,
+    TESSERA_CONSOLE_IDENTITY: `${platform.issuer}=${sub}`,
+  });
+  onTestFinished(async () => {
+    await end(identified);
+    await platform.stop();
+    await rm(folder, { recursive: true });
+  });
+  const page = await (await browser.newContext()).newPage();
+  const open = async () => {
+    await page.goto(`${identified.console}/o/demo/people`);
+    await page.getByLabel('Identifier of your organization').fill('');
+    await page.getByRole('button', { name: 'Continue' }).click();
+  };
+  const aud = `http://localhost:${port}`;
+  await writeFile(file, platform.token({ sub: 'somebody else', aud }));
+  await open();
+  await signIn(page, 'helper', password);
+  await page.getByText('The sign-in could not be completed').waitFor();
+  await writeFile(file, platform.token({ sub, aud }));
+  await open();
+  await page.getByLabel(/Name, user name/).waitFor();
 });

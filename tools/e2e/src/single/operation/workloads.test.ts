@@ -1,9 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { clientCredentials } from '@tessera/introspection-client';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { freePort } from '@tessera/test-kit/provision';
 import { claimsOf, dialects, postToken, tokensOf, type Answer, type Dialect } from '@tessera/test-client';
 import * as openid from 'openid-client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ordersAudience, secrets, type StateOptions } from '../../harness/declared-state.ts';
 import { firstOf, setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
@@ -63,18 +67,21 @@ describe.each([...firstOf(setUps['split-mtls'], setUps.compact)])(
       });
     const errorOf = (answer: Answer) => [answer.status, answer.json()['error']];
 
-    it('announces nothing of it before an application declares it, and then all', async () => {
-      const metadata = async () => (await system.http.ask('GET', '/.well-known/openid-configuration')).json();
-      const before = await metadata();
-      expect(JSON.stringify(before)).not.toMatch(
+    it('changes nothing that the shared issuer announces to other tenants', async () => {
+      const paths = ['openid-configuration', 'oauth-authorization-server'];
+      const documents = async () =>
+        Promise.all(paths.map(async (path) => (await system.http.ask('GET', `/.well-known/${path}`)).json()));
+      const before = await documents();
+      expect(JSON.stringify(before[0])).not.toMatch(
         /private_key_jwt|jwt-bearer|jwt_bearer|signing_alg_values_supported":\["RS256","/,
       );
+      expect(before[1]?.['token_endpoint_auth_methods_supported']).toContain('private_key_jwt');
       expect(errorOf(await authenticated('standard', token()))).toEqual([401, 'invalid_client']);
       await system.apply(state);
       await expect
-        .poll(async () => (await metadata())['token_endpoint_auth_methods_supported'], { timeout: 5_000 })
-        .toContain('private_key_jwt');
-      expect((await metadata())['grant_types_supported']).toContain('jwt_bearer');
+        .poll(async () => (await authenticated('standard', token())).status, { timeout: 5_000 })
+        .toBe(200);
+      expect(await documents()).toEqual(before);
     });
 
     it.each(dialects)(
@@ -171,6 +178,21 @@ describe.each([...firstOf(setUps['split-mtls'], setUps.compact)])(
       await openid.clientCredentialsGrant(config, { scope: 'orders.read' });
       const form = Object.fromEntries(new URLSearchParams(sent[0]));
       expect(errorOf(await system.http.ask('POST', '/token', { form }))).toEqual([401, 'invalid_client']);
+    });
+
+    it('is the client for Node with a token file, which it reads again when it changes', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'tessera-token-'));
+      onTestFinished(async () => rm(folder, { recursive: true }));
+      const tokenFile = join(folder, 'token');
+      const source = clientCredentials({
+        tokenEndpoint: `${system.baseUrl}/token`,
+        tokenFile,
+        scope: 'orders.read',
+      });
+      await writeFile(tokenFile, token({ aud: 'x' }));
+      await expect(Promise.resolve(source(false))).rejects.toThrow('status 401');
+      await writeFile(tokenFile, `${token()}\n`);
+      expect(claimsOf(await source(false))).toMatchObject({ sub: 'acme-workload' });
     });
 
     it('ends within a second when its application is disabled', async () => {
