@@ -23,6 +23,7 @@ import { createSignInNotes } from './interaction/note-sign-in.ts';
 import { createConsentCount } from './consent/count-consents.ts';
 import { createSelectCounting } from './consent/counting-consents.ts';
 import { createTellOfSignIn } from './interaction/tell-of-sign-in.ts';
+import { createPasskeyDomain } from './methods/passkey/passkey-domain.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './visits/visits.ts';
 import { codeLimits, createGuessLimits } from './limits/guess-limits.ts';
@@ -243,6 +244,7 @@ export function buildAuthorize(
           personService: peers.person,
           directoryService: peers.directory,
           directory,
+          passkeyDomain: createPasskeyDomain({ directory, sharedIssuer: config.TESSERA_ISSUER }),
           database,
           store: sessionStore,
           sessions,

@@ -22,7 +22,9 @@ import { counts } from '../sessions/counts.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { askingBySession } from '../visits/asking-person.ts';
 import type { Database } from '@tessera/stores';
+import { acceptedPasskeys } from './accepted-passkeys.ts';
 import { recentActivity } from './activity.ts';
+import type { PasskeyDomain } from '../methods/passkey/passkey-domain.ts';
 import type { LinkedProviders } from './link-provider.ts';
 import { removeFactor } from './remove-factor.ts';
 import {
@@ -38,6 +40,7 @@ export interface AccountDeps {
   readonly personService: Client<typeof PersonService>;
   readonly directoryService: Pick<Client<typeof DirectoryService>, 'proposeEmail'>;
   readonly directory: Pick<DirectoryClient, 'application' | 'tenant' | 'user'>;
+  readonly passkeyDomain: PasskeyDomain;
   readonly dispatcher: Pick<Dispatcher, 'isEnough'>;
   readonly database: Pick<Database, 'query'>;
   readonly store: Pick<SessionStore, 'live'>;
@@ -206,6 +209,11 @@ async function accountOf(deps: AccountDeps, person: PresentPerson, from: Browser
     closable: tenant?.accountClosing === true && !declared,
     signInMethods: [...(tenant?.signInMethods ?? [])],
     phoneNumber,
+    acceptedPasskeys: await acceptedPasskeys(deps, from, {
+      person: { tenantId, username: user.username, name: presentName, tenantName: tenant?.name ?? '' },
+      passkeys,
+      userHandle: credentials.userHandle,
+    }),
     passkeys: passkeys.map(({ credentialId, name, createTime, lastUseTime, synced }) => ({
       passkeyId: credentialId,
       name,

@@ -115,6 +115,7 @@ export async function builtInApplication(
       name,
       audience: '',
       description: '',
+      descriptions: {},
       resourceName: '',
       tokenType: '',
       scopeFormat: '',
