@@ -38,6 +38,7 @@ export {
 export { styleSheet } from './style-sheet.ts';
 export {
   methodsOfPages,
+  navigationBeside,
   type PageFacts,
   type PageFile,
   type PageHandler,

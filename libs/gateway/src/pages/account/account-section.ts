@@ -1,6 +1,7 @@
 import { AccountProblem, type Account } from '@tessera/proto-gen/account';
 import type { Session } from '@tessera/proto-gen/authorize';
 import type { PageContext } from '../page-context.ts';
+import type { AccountPageName } from '../paths.ts';
 import type { AccountResult } from './account-results.ts';
 
 interface Field {
@@ -41,7 +42,14 @@ export interface Confirmation {
   readonly label: string;
 }
 
-/** A part of the account page: what its template shows, under its name, and its forms by the names of their changes. */
+/** What a page of the account consists of. */
+export interface AccountContent {
+  readonly name: AccountPageName;
+  readonly template: string;
+  readonly sections: readonly AccountSection[];
+}
+
+/** A part of a page: what its template shows, under its name, and its forms by the names of their changes. */
 export interface AccountSection {
   readonly name: string;
   show(view: AccountView): object | Promise<object>;
