@@ -17,10 +17,11 @@ import { columnsOf } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
 import { ownersOrAll } from '../fields/owner.ts';
 import { statusSent } from '../fields/status.ts';
-import { callbackUri, lifetime, line, texts, uri } from '../fields/values.ts';
+import { callbackUri, lifetime, line, uri } from '../fields/values.ts';
 import { resourceFields } from '../resources/fields.ts';
 import { claims, claimsSent } from './mapped-claims.ts';
 import { proofFields } from './proof-fields.ts';
+import { shownFields } from './shown-fields.ts';
 import { secrets, type SecretRecord } from '../secrets/declared-secrets.ts';
 
 const outlivedByKeys = ', so that no token outlives the key that signed it';
@@ -47,28 +48,7 @@ export const applicationFields = {
       'letters, digits and `. _ : @ / ~ + -`; not beginning with `usr_` or `tessera.`; unique over all tenants',
   }),
   name: field({ schema: line(200), stored: 'text', reference: 'text' }),
-  description: field({
-    schema: line(500).default(''),
-    stored: 'text',
-    reference:
-      'what it is for, one line; people read it when they are asked for consent, and at their account',
-  }),
-  descriptions: field({
-    schema: texts(500),
-    stored: 'jsonb',
-    reference:
-      'the same by language, `{de: ..., ar: ...}`: a page shows the one in its own language, else `description`',
-  }),
-  publisher: field({
-    schema: line(200).default(''),
-    stored: 'text',
-    reference: 'who makes it; people read it when they are asked for consent',
-  }),
-  homepage: field({
-    schema: callbackUri.default(''),
-    stored: 'text',
-    reference: 'its https address, shown beside the publisher',
-  }),
+  ...shownFields,
   type: field({
     schema: z.enum(['public', 'confidential']),
     stored: 'text',
