@@ -103,6 +103,7 @@ async function renew(of) {
     );
     if (page === undefined || fresh?.dataset['options'] === undefined) continue;
     of.dataset['options'] = fresh.dataset['options'];
+    of.dataset['fresh'] = fresh.dataset['fresh'] ?? '';
     takeOver(of, fresh);
     const [forms, others] = [[...document.forms], [...page.forms]];
     if (forms.length === others.length)
