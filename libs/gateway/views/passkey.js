@@ -211,7 +211,7 @@ async function start() {
   if (
     offer !== null &&
     !isPutOff() &&
-    ((await PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable()) || (await makesAlone()))
+    (await PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable())
   )
     offer.value = 'make';
   if (form === null) return;

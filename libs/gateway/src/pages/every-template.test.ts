@@ -117,6 +117,7 @@ describe.each(pages)('the page %s', (page) => {
           words: { description: value, descriptions: { de: value } },
         },
         label: value,
+        subject: value,
         back: value,
         ends: [[value, {}]],
         providers: { shown: [{ name: value, displayName: value }] },

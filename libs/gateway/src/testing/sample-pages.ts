@@ -131,7 +131,7 @@ const samples: Readonly<Record<string, Sample>> = {
     title: 'Remove this passkey?',
     message:
       'You can no longer sign in with it, and you are signed out in all other browsers and applications.',
-    data: { label: 'Remove passkey', back: '/account', path: '/account' },
+    data: { label: 'Remove passkey', subject: 'Phone of Ada', back: '/account', path: '/account' },
   },
   mail_code: {
     title: 'Check your email',

@@ -297,20 +297,22 @@ describe('POST /account', () => {
   );
 
   it.each([
-    ['remove_passkey', 'p1', '/sign-in', 'removeFactor', 'Remove passkey'],
-    ['remove_totp', '', '/sign-in', 'removeFactor', 'Remove authenticator app'],
-    ['unlink_provider', 'corp', '/sign-in', 'unlinkProvider', 'Remove this way to sign in'],
-    ['revoke_access', 'web', '/applications', 'revokePersonGrants', 'Remove access'],
-    ['close_account', '', '/profile', 'closeAccount', 'Close account'],
+    ['remove_passkey', 'p1', '/sign-in', 'removeFactor', 'Remove passkey', 'Phone'],
+    ['remove_totp', '', '/sign-in', 'removeFactor', 'Remove authenticator app', ''],
+    ['unlink_provider', 'corp', '/sign-in', 'unlinkProvider', 'Remove this way to sign in', 'Corp'],
+    ['revoke_access', 'web', '/applications', 'revokePersonGrants', 'Remove access', 'WEB'],
+    ['close_account', '', '/profile', 'closeAccount', 'Close account', ''],
   ] as const)(
-    'says first what %s ends, on a page with a way back',
-    async (change, target, page, method, label) => {
-      const gateway = open();
+    'says first what %s ends, by name, on a page with a way back',
+    async (change, target, page, method, label, subject) => {
+      const providers = [{ name: 'corp', displayName: 'Corp', linkTime: time }];
+      const gateway = open({ getAccount: () => ({ account: { ...account, providers } }) });
       const csrf = antiForgery.token(browserId, purpose.changeAccount('u1', change, target));
       const asked = await post(gateway, { csrf, change, target }, {}, page);
       expect(asked.statusCode).toBe(200);
       expect(asked.body).toContain(`<button class="danger" type="submit">${label}</button>`);
       expect(asked.body).toContain(`<a href="/account${page}?tenant=acme">Cancel</a>`);
+      if (subject !== '') expect(asked.body).toContain(`<strong><bdi>${subject}</bdi></strong>`);
       expect(asked.body).toContain(`action="/account${page}"`);
       expect(gateway.requests(method)).toEqual([]);
       const fields = [...asked.body.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)];
@@ -319,6 +321,16 @@ describe('POST /account', () => {
       expect(gateway.requests(method)).toHaveLength(1);
     },
   );
+
+  it('names no application of another tenant', async () => {
+    const other = { application: { clientId: 'web', tenantId: 'globex', name: 'Secret plans' } };
+    const gateway = open({ getApplication: () => other });
+    const csrf = antiForgery.token(browserId, purpose.changeAccount('u1', 'revoke_access', 'web'));
+    const form = { csrf, change: 'revoke_access', target: 'web' };
+    const { body } = await post(gateway, form, {}, '/applications');
+    expect(body).toContain('Remove the access of this application?');
+    expect(body).not.toContain('Secret plans');
+  });
 
   it('lists the providers of the tenant, those that are linked first, and lets a form lead to one', async () => {
     const providers = [

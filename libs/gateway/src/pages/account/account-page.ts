@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
+import type { Account } from '@tessera/proto-gen/account';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { rootCall } from '@tessera/rpc';
 import { navigationBeside, readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
@@ -121,13 +122,14 @@ export function resumeLink(
 }
 
 /** Shows what a change ends, and asks for it once more. */
-function sendConfirmation(
+async function sendConfirmation(
   context: PageContext,
   { tenantId, userId }: Session,
   { page, name, target }: { readonly page: AccountPageName; readonly name: string; readonly target: string },
-  { title, message, label }: Confirmation,
-): FastifyReply {
+  { title, message, label, subject }: Confirmation,
+): Promise<FastifyReply> {
   const { request, reply, gateway, row } = context;
+  const account = subject && (await presentAccount(context));
   return sendPage(request, reply, gateway, {
     template: 'kit/confirm',
     title,
@@ -136,6 +138,7 @@ function sendConfirmation(
     tenant: { id: tenantId },
     data: {
       label,
+      subject: account && (await subject?.({ context, account }, target)),
       path: row.path,
       back: accountPath(request.incoming.tenant === undefined ? tenantId : undefined, page),
       fields: fieldsOfForm(context, purpose.changeAccount(userId, name, target), [
@@ -172,16 +175,23 @@ function sendClosed({ request, reply, gateway }: PageContext): FastifyReply {
   });
 }
 
+/** Undefined if nobody is signed in any more. */
+async function presentAccount({ app, request, gateway }: PageContext): Promise<Account | undefined> {
+  const browser = browserContext(app, request);
+  const { account } = await gateway.peers.account.getAccount(
+    { browser },
+    rootCall(request.incoming.requestId),
+  );
+  return account;
+}
+
 async function sendAccount(
   context: PageContext,
   { name, template, sections }: AccountContent,
   { tenantId, userId }: Session,
 ): Promise<FastifyReply> {
   const { app, request, reply, gateway, row } = context;
-  const { account } = await gateway.peers.account.getAccount(
-    { browser: browserContext(app, request) },
-    rootCall(request.incoming.requestId),
-  );
+  const account = await presentAccount(context);
   const session = account?.session;
   // It ended since it was looked at.
   if (account === undefined || session === undefined)

@@ -40,6 +40,11 @@ export interface Confirmation {
   readonly title: string;
   readonly message: string;
   readonly label: string;
+  /** What it is about, by its name; undefined for what the account does not have. */
+  readonly subject?: (
+    asked: Pick<AccountView, 'context' | 'account'>,
+    target: string,
+  ) => string | undefined | Promise<string | undefined>;
 }
 
 /** What a page of the account consists of. */

@@ -31,6 +31,11 @@ const access: AccountSection = {
       message:
         "It can no longer use your account when you're not there, and asks you again the next time you sign in to it.",
       label: 'Remove access',
+      async subject({ context, account }, target) {
+        const { application } = await findApplication(context, target);
+        // Of another tenant nobody learns anything.
+        return application?.tenantId === account.session?.tenantId ? application?.name : undefined;
+      },
     },
   },
 
