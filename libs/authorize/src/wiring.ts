@@ -23,7 +23,6 @@ import { createSignInNotes } from './interaction/note-sign-in.ts';
 import { createConsentCount } from './consent/count-consents.ts';
 import { createSelectCounting } from './consent/counting-consents.ts';
 import { createTellOfSignIn } from './interaction/tell-of-sign-in.ts';
-import { createPasskeyDomain } from './methods/passkey/passkey-domain.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './visits/visits.ts';
 import { codeLimits, createGuessLimits } from './limits/guess-limits.ts';
@@ -244,7 +243,7 @@ export function buildAuthorize(
           personService: peers.person,
           directoryService: peers.directory,
           directory,
-          passkeyDomain: createPasskeyDomain({ directory, sharedIssuer: config.TESSERA_ISSUER }),
+          sharedIssuer: config.TESSERA_ISSUER,
           database,
           store: sessionStore,
           sessions,

@@ -2,7 +2,7 @@ import { endpointPaths, otherPaths } from '@tessera/oauth';
 import { postLogout } from './endpoints/logout-by-token.ts';
 import { accountPage, resumeAccount, resumeLink } from './pages/account/account-page.ts';
 import { activity } from './pages/account/activity-page.ts';
-import { applications } from './pages/account/applications-page.ts';
+import { applications } from './pages/account/allowed-applications-page.ts';
 import { devices } from './pages/account/devices-page.ts';
 import { overview } from './pages/account/overview-page.ts';
 import { profile } from './pages/account/profile-page.ts';

@@ -191,7 +191,7 @@ function putOff() {
 /** Whether the browser makes passkeys by itself after a sign-in with a password that it keeps. */
 async function makesAlone() {
   if (!('getClientCapabilities' in PublicKeyCredential)) return false;
-  return (await PublicKeyCredential.getClientCapabilities())['conditionalCreate'] === true;
+  return (await PublicKeyCredential.getClientCapabilities())['conditionalCreate'] ?? false;
 }
 
 async function start() {

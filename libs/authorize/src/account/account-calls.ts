@@ -24,7 +24,7 @@ import { askingBySession } from '../visits/asking-person.ts';
 import type { Database } from '@tessera/stores';
 import { acceptedPasskeys } from './accepted-passkeys.ts';
 import { recentActivity } from './activity.ts';
-import type { PasskeyDomain } from '../methods/passkey/passkey-domain.ts';
+import { createPasskeyDomain, type PasskeyDomain } from '../methods/passkey/passkey-domain.ts';
 import type { LinkedProviders } from './link-provider.ts';
 import { removeFactor } from './remove-factor.ts';
 import {
@@ -40,7 +40,8 @@ export interface AccountDeps {
   readonly personService: Client<typeof PersonService>;
   readonly directoryService: Pick<Client<typeof DirectoryService>, 'proposeEmail'>;
   readonly directory: Pick<DirectoryClient, 'application' | 'tenant' | 'user'>;
-  readonly passkeyDomain: PasskeyDomain;
+  /** As in `createPasskeyDomain`. */
+  readonly sharedIssuer: string | undefined;
   readonly dispatcher: Pick<Dispatcher, 'isEnough'>;
   readonly database: Pick<Database, 'query'>;
   readonly store: Pick<SessionStore, 'live'>;
@@ -61,6 +62,7 @@ type Work<T> = (person: PresentPerson, from: BrowserCall) => Promise<T>;
 /** What people see and change of themselves. Each call takes the person from the session of the browser. */
 export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountService> {
   const { presentPerson, personService, sessions, consents, audit, onSessionEnd } = deps;
+  const passkeyDomain = createPasskeyDomain(deps);
 
   async function asPerson<T>(
     browser: BrowserContext | undefined,
@@ -83,7 +85,9 @@ export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountServi
     async getAccount({ browser }, call) {
       const from = browserCallOf(browser, call);
       const person = await presentPerson(from);
-      return person === undefined ? {} : { account: await accountOf(deps, person, from) };
+      return person === undefined
+        ? {}
+        : { account: await accountOf({ ...deps, passkeyDomain }, person, from) };
     },
 
     changeName: ({ browser, name }, call) =>
@@ -187,7 +191,11 @@ async function problemOf(proposed: Promise<unknown>): Promise<AccountProblem | u
   }
 }
 
-async function accountOf(deps: AccountDeps, person: PresentPerson, from: BrowserCall) {
+async function accountOf(
+  deps: AccountDeps & { readonly passkeyDomain: PasskeyDomain },
+  person: PresentPerson,
+  from: BrowserCall,
+) {
   const { call } = from;
   const { user } = person;
   const { tenantId, userId, phoneNumber } = user;

@@ -27,7 +27,9 @@ export const accountPaths = {
 export type AccountPageName = keyof typeof accountPaths;
 export type AccountPath = (typeof accountPaths)[AccountPageName];
 
-/** The page of the account that has a name, else the overview. Compatibility until 0.4: forms of version 0.2 name none. */
+/**
+ * The page of the account that has a name, else the overview. Compatibility until 0.4: forms of version 0.2 name none.
+ */
 export function accountPageNamed(name: string): AccountPageName {
   return Object.hasOwn(accountPaths, name) ? (name as AccountPageName) : 'overview';
 }

@@ -70,7 +70,7 @@ describe('passkeys by autofill in a real Chromium', () => {
   const heading = async (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const open = async (page: Page) => page.goto(`${server.baseUrl}/demo/sign-in`);
-  const asked = async (page: Page) => (await page.evaluate('asked')) as Asked[];
+  const asked = async (page: Page): Promise<Asked[]> => page.evaluate('asked');
   const pending = async (page: Page, count: number) =>
     expect.poll(async () => (await asked(page)).filter(({ event }) => event === 'asks').length).toBe(count);
 
