@@ -185,6 +185,48 @@ describe('a form of the console', () => {
   });
 });
 
+describe('what people read of an application', () => {
+  it('is written in the languages of people, and what was typed stays where it is refused', async () => {
+    const cookie = cookies.get('root') ?? '';
+    const clientId = 'acme-words';
+    const applications = local(ApplicationsService, on.directory, 'operator', silentLog());
+    const descriptions = { sv: 'Visar order' };
+    await applications.create(
+      {
+        tenantId: 'acme',
+        application: {
+          clientId,
+          name: 'Words',
+          type: 'confidential',
+          grantTypes: ['client_credentials'],
+          descriptions,
+        },
+      },
+      call(),
+    );
+    const path = `/o/acme/applications/${clientId}/words`;
+    const shown = await visit(path, cookie);
+    for (const tag of ['ar', 'de', 'en', 'sv']) expect(shown.html).toContain(`name="description ${tag}"`);
+    const words = {
+      description: 'Shows orders',
+      'description de': 'Zeigt Bestellungen',
+      'description sv': '',
+    };
+    const sent = { ...hiddenOf(shown.html), ...words, publisher: 'Acme' };
+    const refused = await submit(path, cookie, { ...sent, homepage: 'http://acme.example' });
+    expect(refused.status).toBe(400);
+    expect(refused.html).toContain('value="Zeigt Bestellungen"');
+    expect((await submit(path, cookie, { ...sent, homepage: 'https://acme.example/' })).status).toBe(200);
+    expect(await applications.get({ tenantId: 'acme', clientId }, call())).toMatchObject({
+      name: 'Words',
+      description: 'Shows orders',
+      descriptions: { de: 'Zeigt Bestellungen' },
+      publisher: 'Acme',
+      homepage: 'https://acme.example/',
+    });
+  });
+});
+
 describe('a visitor who is not signed in', () => {
   it.each(rows)('is asked to sign in at $path', async ({ path }) => {
     const { status, location } = await visit(await pathFor(path, 'acme'), '');
@@ -281,7 +323,15 @@ describe('what others have stored', () => {
       await applications.create(
         {
           tenantId: 'globex',
-          application: { clientId, name: text, type: 'confidential', grantTypes: ['client_credentials'] },
+          application: {
+            clientId,
+            name: text,
+            description: text,
+            descriptions: { de: text },
+            publisher: text,
+            type: 'confidential',
+            grantTypes: ['client_credentials'],
+          },
         },
         call(),
       );
@@ -293,6 +343,7 @@ describe('what others have stored', () => {
         `${person}/link`,
         application,
         `${application}/secret`,
+        `${application}/words`,
       ]) {
         const { status, html } = await visit(path, cookie);
         expect([path, status]).toEqual([path, 200]);

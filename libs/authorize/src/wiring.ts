@@ -243,6 +243,7 @@ export function buildAuthorize(
           personService: peers.person,
           directoryService: peers.directory,
           directory,
+          sharedIssuer: config.TESSERA_ISSUER,
           database,
           store: sessionStore,
           sessions,

@@ -5,6 +5,7 @@ import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { applicationPage } from './pages/application-page.ts';
+import { applicationWordsPage } from './pages/application-words-page.ts';
 import { applicationsPage } from './pages/applications-page.ts';
 import { homePage } from './pages/home-page.ts';
 import { lockDownPage } from './pages/lock-down-page.ts';
@@ -106,6 +107,13 @@ export const pageTable: readonly ConsolePageRow[] = [
     title: 'Application',
     who: { sees: [applications.get, applications.listSecrets] },
     page: applicationPage,
+  },
+  {
+    ...own,
+    path: `${application}/words`,
+    title: 'What people read of this application',
+    who: { sees: [applications.get], does: [applications.update] },
+    page: applicationWordsPage,
   },
   {
     ...own,

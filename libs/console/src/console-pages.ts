@@ -128,6 +128,7 @@ function visitsOf({
       },
       api: (service) => byToken(visit.session().accessToken, request.ip)(service),
       call: () => rootCall(requestId, callTimeoutMs),
+      languageTags: kit.languages.tags,
       setCookie(value) {
         void reply.setCookie(wireName, value, {
           path: '/',

@@ -36,6 +36,8 @@ export interface Visit {
   /** The administration API, with the access token of the person. */
   readonly api: <S extends DescService>(service: S) => Client<S>;
   readonly call: () => CallOptions;
+  /** Of the languages that pages have. */
+  readonly languageTags: readonly string[];
   readonly setCookie: (value: string) => void;
   readonly send: (page: Omit<Page, 'title' | 'formTarget'> & { readonly title?: string }) => FastifyReply;
 }

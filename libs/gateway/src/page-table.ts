@@ -1,6 +1,7 @@
 import { endpointPaths, otherPaths } from '@tessera/oauth';
 import { pageWhenAsked } from '@tessera/pages';
 import { postLogout } from './endpoints/logout-by-token.ts';
+import type { AccountPageName } from './pages/paths.ts';
 import { logout } from './pages/logout/logout-page.ts';
 import type { GatewayPageRow, PageHandler } from './pages/page-context.ts';
 import { authorizationPage } from './pages/sign-in/authorization-endpoint.ts';
@@ -32,6 +33,12 @@ const afterProvider: PageHandler = async (context) =>
 
 const anyone = { who: 'anyone', formTarget: 'own' } as const;
 const person = { who: 'person', formTarget: 'own' } as const;
+const ofAccount = (label: string, name: AccountPageName) =>
+  ({
+    ...person,
+    navigation: { area: 'account', label },
+    page: pageWhenAsked(async () => (await import('./pages/account/account-pages.ts')).accountPages[name]),
+  }) as const;
 /** A sign-in ends at the client. */
 const signIn = { ...anyone, title: 'Sign in', formTarget: 'client' } as const;
 const signOut = { ...anyone, title: 'Sign out?', formTarget: 'client' } as const;
@@ -75,12 +82,12 @@ export const pageTable: readonly GatewayPageRow[] = [
     title: 'Change your password',
     page: pageWhenAsked(async () => (await password()).ownPasswordPage),
   },
-  {
-    ...person,
-    path: at.account,
-    title: 'Your account',
-    page: pageWhenAsked(async () => (await account()).accountPage),
-  },
+  { ...ofAccount('Overview', 'overview'), path: at.account, title: 'Your account' },
+  { ...ofAccount('Sign-in methods', 'sign-in'), path: at.accountSignIn, title: 'Sign-in methods' },
+  { ...ofAccount('Devices', 'devices'), path: at.accountDevices, title: 'Devices' },
+  { ...ofAccount('Applications', 'applications'), path: at.accountApplications, title: 'Applications' },
+  { ...ofAccount('Activity', 'activity'), path: at.accountActivity, title: 'Activity' },
+  { ...ofAccount('Profile', 'profile'), path: at.accountProfile, title: 'Profile' },
   {
     ...person,
     path: at.approvals,

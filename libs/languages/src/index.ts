@@ -13,5 +13,6 @@ export {
   type Language,
   type Languages,
   type Moment,
+  type OwnWords,
   type Values,
 } from './languages.ts';

@@ -27,8 +27,8 @@ describe('a language', () => {
   });
 
   it('escapes values and makes <b> strong', () => {
-    expect(german.html('Signed in as <b>{name}</b>', { name: '<i>"&' })).toBe(
-      'Angemeldet als <strong>&#60;i&#62;&#34;&#38;</strong>',
+    expect(german.html('See your account at <b>{name}</b>.', { name: '<i>"&' })).toBe(
+      'Sehen Sie Ihr Konto bei <strong>&#60;i&#62;&#34;&#38;</strong> an.',
     );
   });
 });
@@ -101,4 +101,27 @@ describe('the messages of an operator', () => {
   ])('are refused at the start with what to correct: %s', (text, problem) => {
     expect(() => loadLanguages(folderWith({ 'fr.json': text }))).toThrow(problem);
   });
+});
+
+it('shows what others have written in its language, else as they have it, else in English', () => {
+  const [german, english] = [loadLanguages().of('de'), loadLanguages().of('en')];
+  const descriptions = { de: 'Bestellungen ändern', en: 'change the orders' };
+  expect(german.own({ description: 'change orders', descriptions })).toBe('Bestellungen ändern');
+  expect(english.own({ description: 'change orders' })).toBe('change orders');
+  expect(german.own({ description: 'change orders', descriptions: { ar: 'x' } })).toBe('change orders');
+  expect(german.own({ description: '', descriptions: { en: 'change the orders' } })).toBe(
+    'change the orders',
+  );
+  expect(german.own({ description: '', descriptions: { fr: 'x' } })).toBe('');
+  expect(german.own({ description: 'know who you are' })).toBe('wissen, wer Sie sind');
+  expect(german.own({ description: 'use {resource}', values: { resource: 'Orders' } })).toBe('Orders nutzen');
+  for (const text of ['use {resource}', '{count, plural, other {x}}', '<b>'])
+    expect(german.own({ description: text })).toBe(text);
+});
+
+it('takes the texts of a language for its regions', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tessera-languages-'));
+  writeFileSync(join(folder, 'pt-BR.json'), '{}');
+  const words = { description: 'orders', descriptions: { pt: 'pedidos' } };
+  expect(loadLanguages(folder).of('pt-BR').own(words)).toBe('pedidos');
 });

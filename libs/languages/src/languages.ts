@@ -6,6 +6,14 @@ import { IntlMessageFormat } from 'intl-messageformat';
 /** The values of a sentence, by name. */
 export type Values = Readonly<Record<string, string | number>>;
 
+/** What others have written for people: a text, and the same by the BCP 47 tag of a language. */
+export interface OwnWords {
+  /** Empty without one; it may be a sentence of ours, with its values. */
+  readonly description: string;
+  readonly values?: Values;
+  readonly descriptions?: Readonly<Record<string, string>>;
+}
+
 /** A time in a sentence of a page, in milliseconds since the Unix epoch: a script shows it where the reader is. */
 export interface Moment {
   readonly time: number;
@@ -24,6 +32,8 @@ export interface Language {
   t(text: string, values?: Values): string;
   /** A time in milliseconds since the Unix epoch, in UTC. */
   when(time: number): string;
+  /** What others have written, in this language if they have. */
+  own(words: OwnWords): string;
   /** A sentence as HTML: its values escaped, times as elements, and `<b>` made strong. */
   html(text: string, values: Readonly<Record<string, string | number | Moment>>): string;
 }
@@ -181,17 +191,23 @@ function languageOf(tag: string, messages: Messages, known: Messages): Language 
     Number.isFinite(time)
       ? `<time datetime="${new Date(time).toISOString()}">${escape(when(time))}</time>`
       : '';
+  const t = (text: string, values: Values = {}) => {
+    // What others have written may equal a sentence whose values it does not have.
+    if (text.includes('{') && Object.keys(values).length === 0) return text;
+    const format = formats.get(text);
+    return format === undefined
+      ? (numbered(text) ?? text)
+      : String(format.format({ ...isolated(values), b: joined }));
+  };
   return {
     tag,
     when,
     direction,
-    t(text, values = {}) {
-      // What others have written may equal a sentence whose values it does not have.
-      if (text.includes('{') && Object.keys(values).length === 0) return text;
-      const format = formats.get(text);
-      return format === undefined
-        ? (numbered(text) ?? text)
-        : String(format.format({ ...isolated(values), b: joined }));
+    t,
+    own({ description, values, descriptions = {} }) {
+      const inLanguage = descriptions[tag] ?? descriptions[tag.split('-')[0] ?? ''];
+      // Better in English than not at all.
+      return inLanguage ?? (description === '' ? (descriptions[english] ?? '') : t(description, values));
     },
     html(text, values) {
       const found = formats.get(text);

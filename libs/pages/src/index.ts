@@ -38,6 +38,7 @@ export {
 export { styleSheet } from './style-sheet.ts';
 export {
   methodsOfPages,
+  navigationBeside,
   pageWhenAsked,
   type PageFacts,
   type PageFile,

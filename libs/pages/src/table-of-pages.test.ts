@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { expect, it } from 'vitest';
-import { methodsOfPages, type PageFile } from './table-of-pages.ts';
+import { methodsOfPages, navigationBeside, type PageFile } from './table-of-pages.ts';
 
 const answered = (text: string) => ({ text }) as unknown as FastifyReply;
 const page: PageFile<string> = {
@@ -38,4 +38,19 @@ it('asks before each method who may see the page, and calls nothing of it for ot
   expect(await load?.handle('eve')).toEqual({ text: 'refused' });
   expect(await act?.handle('eve')).toEqual({ text: 'refused' });
   expect(asked).toEqual(['ada as operator', 'ada as operator', 'eve as operator', 'eve as operator']);
+});
+
+it('lists the pages of an area beside each other, in the order of the table', () => {
+  const at = (path: string, area?: string) => ({
+    ...row,
+    path,
+    who: 'anyone',
+    ...(area !== undefined && { navigation: { area, label: `To ${path}` } }),
+  });
+  const rows = [at('/red', 'colors'), at('/about'), at('/x', 'other'), at('/blue', 'colors')];
+  expect(navigationBeside(rows, at('/blue', 'colors'))).toEqual([
+    { path: '/red', label: 'To /red', isHere: false },
+    { path: '/blue', label: 'To /blue', isHere: true },
+  ]);
+  expect(navigationBeside(rows, at('/about'))).toEqual([]);
 });

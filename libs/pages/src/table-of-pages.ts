@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import type { NavigationItem } from './page.ts';
 import type { FormTarget } from './page-headers.ts';
 
 /** Answers a request to a page. The host makes the context, with the row in it. */
@@ -30,6 +31,20 @@ export interface PageFacts<Who> {
   readonly title: string;
   /** Where its forms may lead. */
   readonly formTarget: FormTarget;
+  /** Its place beside other pages; a page without one is in no navigation. */
+  readonly navigation?: { readonly area: string; readonly label: string };
+}
+
+/** The navigation of the area of a page: its pages in the order of the table. Empty for a page that is in none. */
+export function navigationBeside<Who>(
+  rows: readonly PageFacts<Who>[],
+  here: PageFacts<Who>,
+): readonly NavigationItem[] {
+  const area = here.navigation?.area;
+  if (area === undefined) return [];
+  return rows.flatMap(({ path, navigation }) =>
+    navigation?.area === area ? [{ path, label: navigation.label, isHere: path === here.path }] : [],
+  );
 }
 
 /** A row of the table of pages. */

@@ -56,8 +56,8 @@ export function loadTemplates(views: string): Templates {
 }
 
 /** What of a language templates have. */
-function wordsOf({ tag, direction, t, html, when }: Language) {
-  return { language: tag, direction, t, html, when };
+function wordsOf({ tag, direction, t, own, html, when }: Language) {
+  return { language: tag, direction, t, own, html, when };
 }
 
 function assetsOf(folder: string): [string, Asset][] {

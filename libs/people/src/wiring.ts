@@ -120,7 +120,7 @@ export function buildDirectory(
       }),
       routeWhenCalled(PersonService, async () => {
         const { personCalls } = await import('./account/person-calls.ts');
-        return personCalls({ ...setting, changeRecord, outbox });
+        return personCalls({ ...setting, changeRecord, outbox, pepper });
       }),
       routeWhenCalled(BootstrapService, async () => {
         const { bootstrapCalls } = await import('./bootstrap/bootstrap-calls.ts');

@@ -48,6 +48,7 @@ const divisible = new Set([
   'audiences',
   'claims',
   'defaultScopes',
+  'descriptions',
   'grantTypes',
   'idTokenClaims',
   'identities',

@@ -132,6 +132,9 @@ const byKind: { readonly [K in RecordKind]: Omit<Noun, 'name'> } = {
     columns: ['clientId', 'name', 'type', 'status', 'grantTypes', 'owner'],
     help: {
       authenticationPolicy: neededSignIns,
+      description: 'what it is for, in one line for people',
+      publisher: 'who makes it, for people who are asked for consent',
+      homepage: 'its https address, for people who are asked for consent',
       type: 'public or confidential',
       grantTypes: 'authorization_code, refresh_token, client_credentials, device_code, ciba, jwt_bearer',
       redirectUris: 'where people return after the sign-in',

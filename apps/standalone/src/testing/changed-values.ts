@@ -38,6 +38,10 @@ export const changedValues: {
   },
   application: {
     name: [{ name: 'Web' }, { name: 'Site' }],
+    description: [{}, { description: 'Shows orders' }],
+    descriptions: [{}, { descriptions: { de: 'Zeigt Bestellungen' } }],
+    publisher: [{}, { publisher: 'Acme' }],
+    homepage: [{}, { homepage: 'https://acme.example/' }],
     type: [{}, { type: 'public', secrets: [] }],
     status: [{ status: 'active' }, { status: 'disabled' }],
     grantTypes: [{}, { grantTypes: ['authorization_code', 'device_code'] }],

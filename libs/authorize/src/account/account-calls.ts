@@ -22,7 +22,9 @@ import { counts } from '../sessions/counts.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { askingBySession } from '../visits/asking-person.ts';
 import type { Database } from '@tessera/stores';
+import { acceptedPasskeys } from './accepted-passkeys.ts';
 import { recentActivity } from './activity.ts';
+import { createPasskeyDomain, type PasskeyDomain } from '../methods/passkey/passkey-domain.ts';
 import type { LinkedProviders } from './link-provider.ts';
 import { removeFactor } from './remove-factor.ts';
 import {
@@ -38,6 +40,8 @@ export interface AccountDeps {
   readonly personService: Client<typeof PersonService>;
   readonly directoryService: Pick<Client<typeof DirectoryService>, 'proposeEmail'>;
   readonly directory: Pick<DirectoryClient, 'application' | 'tenant' | 'user'>;
+  /** As in `createPasskeyDomain`. */
+  readonly sharedIssuer: string | undefined;
   readonly dispatcher: Pick<Dispatcher, 'isEnough'>;
   readonly database: Pick<Database, 'query'>;
   readonly store: Pick<SessionStore, 'live'>;
@@ -58,6 +62,7 @@ type Work<T> = (person: PresentPerson, from: BrowserCall) => Promise<T>;
 /** What people see and change of themselves. Each call takes the person from the session of the browser. */
 export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountService> {
   const { presentPerson, personService, sessions, consents, audit, onSessionEnd } = deps;
+  const passkeyDomain = createPasskeyDomain(deps);
 
   async function asPerson<T>(
     browser: BrowserContext | undefined,
@@ -80,7 +85,9 @@ export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountServi
     async getAccount({ browser }, call) {
       const from = browserCallOf(browser, call);
       const person = await presentPerson(from);
-      return person === undefined ? {} : { account: await accountOf(deps, person, from) };
+      return person === undefined
+        ? {}
+        : { account: await accountOf({ ...deps, passkeyDomain }, person, from) };
     },
 
     changeName: ({ browser, name }, call) =>
@@ -184,7 +191,11 @@ async function problemOf(proposed: Promise<unknown>): Promise<AccountProblem | u
   }
 }
 
-async function accountOf(deps: AccountDeps, person: PresentPerson, from: BrowserCall) {
+async function accountOf(
+  deps: AccountDeps & { readonly passkeyDomain: PasskeyDomain },
+  person: PresentPerson,
+  from: BrowserCall,
+) {
   const { call } = from;
   const { user } = person;
   const { tenantId, userId, phoneNumber } = user;
@@ -206,6 +217,11 @@ async function accountOf(deps: AccountDeps, person: PresentPerson, from: Browser
     closable: tenant?.accountClosing === true && !declared,
     signInMethods: [...(tenant?.signInMethods ?? [])],
     phoneNumber,
+    acceptedPasskeys: await acceptedPasskeys(deps, from, {
+      person: { tenantId, username: user.username, name: presentName, tenantName: tenant?.name ?? '' },
+      passkeys,
+      userHandle: credentials.userHandle,
+    }),
     passkeys: passkeys.map(({ credentialId, name, createTime, lastUseTime, synced }) => ({
       passkeyId: credentialId,
       name,

@@ -38,8 +38,12 @@ export const applicationPage: ConsolePage = {
 
 function factsOf(application: Application): readonly (readonly [string, Cell])[] {
   const { clientId, owner, status, allowedRoles, redirectUris, scopes, grantTypes } = application;
+  const { description, publisher, homepage } = application;
   const texts: readonly (readonly [string, string])[] = [
     ['Client ID', clientId],
+    ['What it is for', description],
+    ['Publisher', publisher],
+    ['Its https address', homepage],
     ['Owner', owner],
     ['Grant types', grantTypes.join(' ')],
     ['Redirect URIs', redirectUris.join(' ')],

@@ -27,6 +27,8 @@ export interface FakeUser extends Omit<FieldsOf<User>, 'secondFactors'> {
   totpCode?: string;
   /** Whether the person has a passkey: it answers with `passkeyAnswer`. */
   hasPasskey?: boolean;
+  /** Whether the browser makes the passkey by itself, without asking anybody. */
+  makesPasskeysAlone?: boolean;
   passkeyName?: string;
   /** A code in place of the app or the passkey, each time; absent for a person without one. */
   recoveryCode?: string;

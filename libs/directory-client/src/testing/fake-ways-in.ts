@@ -107,10 +107,11 @@ export class FakeWaysIn {
   #passkeys(): Calls {
     return {
       proposePasskey: ({ ceremony }) => ({ options: JSON.stringify({ challenge: ceremony?.challenge }) }),
-      enrolPasskey: async ({ tenantId, userId, ceremony, response }) => {
+      enrolPasskey: async ({ tenantId, userId, ceremony, response, byBrowser }) => {
         const user = this.#user(tenantId, userId);
         if (user === undefined || !this.#isNewAnswer(userId, ceremony?.challenge, response)) return {};
-        return { ...(await this.#changed(user, { hasPasskey: true })), synced: true };
+        const unverified = byBrowser && user.makesPasskeysAlone === true;
+        return { ...(await this.#changed(user, { hasPasskey: true })), synced: true, unverified };
       },
       verifyPasskey: ({ tenantId, userId, ceremony, response }) => {
         const { id = '' } = JSON.parse(response) as { id?: string };

@@ -117,6 +117,7 @@ export async function builtInApplication(
       name,
       audience: '',
       description: '',
+      descriptions: {},
       resourceName: '',
       tokenType: '',
       scopeFormat: '',

@@ -21,6 +21,7 @@ import { callbackUri, lifetime, line, uri } from '../fields/values.ts';
 import { resourceFields } from '../resources/fields.ts';
 import { claims, claimsSent } from './mapped-claims.ts';
 import { proofFields } from './proof-fields.ts';
+import { shownFields } from './shown-fields.ts';
 import { secrets, type SecretRecord } from '../secrets/declared-secrets.ts';
 
 const outlivedByKeys = ', so that no token outlives the key that signed it';
@@ -47,6 +48,7 @@ export const applicationFields = {
       'letters, digits and `. _ : @ / ~ + -`; not beginning with `usr_` or `tessera.`; unique over all tenants',
   }),
   name: field({ schema: line(200), stored: 'text', reference: 'text' }),
+  ...shownFields,
   type: field({
     schema: z.enum(['public', 'confidential']),
     stored: 'text',

@@ -16,6 +16,8 @@ export interface FoundScope extends OfResource {
   readonly name: string;
   readonly audience: string;
   readonly description: string;
+  /** By language. */
+  readonly descriptions: Readonly<Record<string, string>>;
   readonly resourceName: string;
 }
 

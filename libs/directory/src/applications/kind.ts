@@ -17,6 +17,10 @@ export const applicationKind = listedKind(
     remove: deleteApplications,
     endings: {
       name: 'nothing',
+      description: 'nothing',
+      descriptions: 'nothing',
+      publisher: 'nothing',
+      homepage: 'nothing',
       type: 'nothing',
       status: 'all',
       grantTypes: 'refused',

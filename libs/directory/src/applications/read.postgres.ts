@@ -11,7 +11,8 @@ type Row = Readonly<Record<string, unknown>>;
 /** Scopes in the order of the registration, with what their API resource says about them. */
 const scopesOfApplication = `(
   SELECT coalesce(jsonb_agg(jsonb_build_object('name', granted.name, 'audience', coalesce(s.audience, ''),
-           'description', coalesce(s.description, ''), 'resourceName', coalesce(r.name, ''),
+           'description', coalesce(s.description, ''), 'descriptions', coalesce(s.descriptions, '{}'),
+           'resourceName', coalesce(r.name, ''),
            ${tokenColumns})
            ORDER BY granted.position), '[]')
     FROM unnest(a.scopes) WITH ORDINALITY AS granted(name, position)

@@ -13,6 +13,19 @@ export function line(max: number) {
     .refine((value) => value.trim() === value, 'must not begin or end with a space');
 }
 
+const mostLanguages = 40;
+
+/** Texts for people, by the BCP 47 tag of their language: a page shows the one in its own language. */
+export function texts(max: number) {
+  return z
+    .record(
+      z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}$/, 'must be a language tag, such as de or pt-BR'),
+      line(max),
+    )
+    .refine((all) => Object.keys(all).length <= mostLanguages, `must be at most ${mostLanguages}`)
+    .default({});
+}
+
 /** @param problemOf says, as a sentence of `@tessera/oauth`, why a URI is refused; undefined if it is not */
 export function uri(problemOf: (uri: string) => string | undefined) {
   return z.string().superRefine((value, context) => {

@@ -18,11 +18,13 @@ export function putResources(put: readonly ResourceRecord[]): Command {
     );
     await write(
       'put_scopes',
-      `INSERT INTO directory.scope (tenant_id, name, audience, description, position)
-     SELECT $1, s.name, s.audience, s.description, s.position
-       FROM jsonb_to_recordset($2::jsonb) AS s(name text, audience text, description text, position integer)
+      `INSERT INTO directory.scope (tenant_id, name, audience, description, descriptions, position)
+     SELECT $1, s.name, s.audience, s.description, s.descriptions, s.position
+       FROM jsonb_to_recordset($2::jsonb)
+         AS s(name text, audience text, description text, descriptions jsonb, position integer)
      ON CONFLICT (tenant_id, name) DO UPDATE
-        SET audience = excluded.audience, description = excluded.description, position = excluded.position`,
+        SET audience = excluded.audience, description = excluded.description,
+            descriptions = excluded.descriptions, position = excluded.position`,
       JSON.stringify(scopes),
     );
     await write(

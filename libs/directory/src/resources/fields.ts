@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { columnsOf, snakeCase } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
 import { owners } from '../fields/owner.ts';
-import { line, orText } from '../fields/values.ts';
+import { line, orText, texts } from '../fields/values.ts';
 
 const scopeName = z
   .string()
@@ -39,6 +39,19 @@ export const tokenFields = {
   }),
 };
 
+interface DeclaredScope {
+  readonly name: string;
+  readonly description: string;
+  readonly descriptions: Readonly<Record<string, string>>;
+}
+
+/** The shortest form of a scope. */
+function writtenScope({ name, description, descriptions }: DeclaredScope): unknown {
+  const isTold = Object.keys(descriptions).length > 0;
+  if (description === '' && !isTold) return name;
+  return { name, ...(description !== '' && { description }), ...(isTold && { descriptions }) };
+}
+
 /** The fields of an API resource, in the order of the reference and of the declared state that is written. */
 export const resourceFields = {
   audience: field({
@@ -62,18 +75,25 @@ export const resourceFields = {
         orText(
           scopeName,
           (name) => ({ name }),
-          z.strictObject({ name: scopeName, description: line(500).default('') }),
+          z.strictObject({
+            name: scopeName,
+            description: line(500).default(''),
+            descriptions: texts(500),
+          }),
         ),
       )
       .default([]),
     stored: {
-      select: `(SELECT coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'description', s.description)
+      select: `(SELECT coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'description', s.description,
+                                                            'descriptions', s.descriptions)
                                 ORDER BY s.position), '[]')
                   FROM directory.scope s
                  WHERE s.tenant_id = r.tenant_id AND s.audience = r.audience)`,
     },
-    written: (scopes) => scopes.map((scope) => (scope.description === '' ? scope.name : scope)),
-    reference: 'names, or `{name, description}`; each belongs to one resource of the tenant',
+    written: (scopes) => scopes.map(writtenScope),
+    reference:
+      'names, or `{name, description, descriptions}`: what people read when they are asked for consent, such as `change orders`, and by ' +
+      'language, `{de: Bestellungen ändern}`; each scope belongs to one resource of the tenant',
   }),
   assignableBy: field({
     schema: orText(owners, (name) => [name], z.array(owners).max(100)).default([]),

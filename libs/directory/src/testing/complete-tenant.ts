@@ -25,7 +25,14 @@ export const completeTenant = {
       audience: 'https://orders.acme.example',
       name: 'Orders API',
       shared: true,
-      scopes: ['orders.read', { name: 'orders.write', description: 'Change orders' }],
+      scopes: [
+        'orders.read',
+        {
+          name: 'orders.write',
+          description: 'Change orders',
+          descriptions: { de: 'Bestellungen ändern', 'pt-BR': 'Alterar pedidos' },
+        },
+      ],
       assignableBy: ['orders', 'k8s:shop/*'],
       tokenType: 'JWT',
       scopeFormat: 'string',
@@ -109,6 +116,10 @@ export const completeTenant = {
     {
       clientId: 'acme-web',
       name: 'Acme Web',
+      description: 'Shows orders and changes them.',
+      descriptions: { de: 'Zeigt und ändert Bestellungen.' },
+      publisher: 'Acme Software',
+      homepage: 'https://web.acme.example/about',
       type: 'confidential',
       status: 'disabled',
       grantTypes: ['authorization_code', 'refresh_token', 'client_credentials', 'device_code', 'ciba'],

@@ -27,6 +27,9 @@ const appearances = tags
 /** A phone, and a window of 1280 pixels at 200 % zoom. */
 const sizes = { '360px': { width: 360, height: 640 }, '200%': { width: 640, height: 400 } } as const;
 
+/** A window in which the navigation of the account is at the side; others look as at 200 %. */
+const desk = { width: 1100, height: 700 };
+
 /** What a tenant may declare. */
 const looks = {
   tenant: { id: 'acme', name: 'Acme, a company with a long name' },
@@ -174,7 +177,7 @@ describe('every page in a real Chromium', () => {
     '%s has a sheet that somebody looks at',
     async (template) => {
       const shots: string[] = [];
-      for (const [name, size] of Object.entries(sizes)) {
+      for (const [name, size] of Object.entries({ ...sizes, desk })) {
         for (const scheme of schemes) {
           for (const tag of tags) {
             await page.emulateMedia({ colorScheme: scheme });

@@ -5,6 +5,11 @@ import { templates } from '../testing/sample-pages.ts';
 
 const pages = [
   'account',
+  'account-sign-in',
+  'account-devices',
+  'account-applications',
+  'account-activity',
+  'account-profile',
   'password',
   'forgotten-password',
   'register',
@@ -71,7 +76,17 @@ describe.each(pages)('the page %s', (page) => {
         secret: value,
         qrCode: '',
         codes: [value, value],
-        passwordPath: value,
+        overview: {
+          isWell: true,
+          advice: [{ sentence: value, href: value, label: value }],
+          last: { time: 1, ipAddress: value, browser: value, system: value },
+          passkeys: 1,
+          hasTotp: true,
+          devices: 1,
+          paths: { signIn: value, devices: value },
+        },
+        navigation: [{ path: value, label: value, isHere: true }],
+        password: { path: value },
         profile: {
           name: value,
           username: value,
@@ -94,7 +109,15 @@ describe.each(pages)('the page %s', (page) => {
           others: [{ name: value, link: hidden(value) }],
         },
         takesRecoveryCode: true,
+        apis: [],
+        others: hidden(value),
+        about: {
+          publisher: value,
+          homepage: { uri: value, host: value },
+          words: { description: value, descriptions: { de: value } },
+        },
         label: value,
+        subject: value,
         back: value,
         ends: [[value, {}]],
         providers: { shown: [{ name: value, displayName: value }] },
@@ -125,7 +148,12 @@ describe.each(pages)('the page %s', (page) => {
   });
   const application = (value: string) => ({
     name: value,
-    scopes: [{ name: value, description: value }, { name: value }],
+    words: { description: value },
+    scopes: [
+      { name: value, description: value, descriptions: { de: value } },
+      { name: value, description: '' },
+    ],
+    apis: [],
     since: 1,
     used: 1,
     revoke: hidden(value),

@@ -16,6 +16,8 @@ export interface PageContext {
   readonly gateway: Gateway;
   /** What the table says of the page. */
   readonly row: PageFacts<Who>;
+  /** All of the table, for the navigation. */
+  readonly rows: readonly PageFacts<Who>[];
 }
 
 export type PageHandler = HandlerOf<PageContext>;

@@ -14,9 +14,29 @@ export function approvalsPath(tenantId?: string): string {
   return withParameters('/approvals', { tenant: tenantId });
 }
 
-/** `/account`; the tenant says where to sign in. */
-export function accountPath(tenantId?: string): string {
-  return withParameters('/account', { tenant: tenantId });
+/** The pages of the account, by the names that forms carry. */
+export const accountPaths = {
+  overview: otherPaths.account,
+  'sign-in': otherPaths.accountSignIn,
+  devices: otherPaths.accountDevices,
+  applications: otherPaths.accountApplications,
+  activity: otherPaths.accountActivity,
+  profile: otherPaths.accountProfile,
+} as const;
+
+export type AccountPageName = keyof typeof accountPaths;
+export type AccountPath = (typeof accountPaths)[AccountPageName];
+
+/**
+ * The page of the account that has a name, else the overview. Compatibility until 0.4: forms of version 0.2 name none.
+ */
+export function accountPageNamed(name: string): AccountPageName {
+  return Object.hasOwn(accountPaths, name) ? (name as AccountPageName) : 'overview';
+}
+
+/** A page of the account; the tenant says where to sign in. */
+export function accountPath(tenantId?: string, page: AccountPageName = 'overview'): string {
+  return withParameters(accountPaths[page], { tenant: tenantId });
 }
 
 /** `/password`; the tenant says where to sign in. */

@@ -1,6 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OAuthError } from '@tessera/oauth';
-import { pageHeaders, sendHtmlOf, wantsHtml, type Frame, type Page as AnyPage } from '@tessera/pages';
+import {
+  pageHeaders,
+  sendHtmlOf,
+  wantsHtml,
+  type Frame,
+  type NavigationItem,
+  type Page as AnyPage,
+} from '@tessera/pages';
 import { contract, success } from '../dialects/contract.ts';
 import { standard } from '../dialects/standard.ts';
 import { errorHeaders, publicCode } from '../http/error-answers.ts';
@@ -16,6 +23,8 @@ export interface Page extends AnyPage {
   readonly status?: number;
   /** Id of the tenant whose page it is, and its name if it is known. */
   readonly tenant?: { readonly id: string; readonly name?: string };
+  /** The pages beside it. */
+  readonly navigation?: readonly NavigationItem[];
 }
 
 /** Answers with a page. */
@@ -71,15 +80,19 @@ interface GatewayFrame extends Frame {
 }
 
 /** What is around a page: the path of the issuer, and the looks of the tenant whose page it is. */
-async function frameOf(reply: FastifyReply, gateway: Gateway, { tenant }: Page): Promise<GatewayFrame> {
+async function frameOf(
+  reply: FastifyReply,
+  gateway: Gateway,
+  { tenant, navigation }: Page,
+): Promise<GatewayFrame> {
   const { request } = reply;
   const base = request.incoming.tenant?.basePath ?? '';
   const id = isTrouble(reply) ? tenant?.id : await whosePage(request, gateway, tenant?.id);
-  if (id === undefined) return { base };
+  if (id === undefined) return { base, navigation };
   const looks = await gateway.looks.of(id);
   // An issuer of a tenant's own says by itself where its people sign in.
   const accountTenant = request.incoming.tenant === undefined ? id : undefined;
-  const named = { base, accountTenant, tenant: { id, name: looks?.name ?? tenant?.name ?? '' } };
+  const named = { base, navigation, accountTenant, tenant: { id, name: looks?.name ?? tenant?.name ?? '' } };
   if (looks === undefined) return named;
   const { tosUri, policyUri, passwordMinLength } = looks;
   return { ...named, ...looksLinks(id, looks), tosUri, policyUri, passwordMinLength };

@@ -1,11 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import type { PageContext } from './page-context.ts';
+import type { AccountPath } from './paths.ts';
 import { sendPage } from './send-page.ts';
 
 /** A form that asks for the tenant to sign in at, where no client names it. */
 export interface TenantForm {
   /** Where the form leads, with the tenant in the query. */
-  readonly path: '/account' | '/device' | '/approvals' | '/password' | '/password/forgot' | '/register';
+  readonly path: AccountPath | '/device' | '/approvals' | '/password' | '/password/forgot' | '/register';
   /** The purpose of the sign-in, as the end of a sentence. */
   readonly purpose: string;
   readonly lead: string;

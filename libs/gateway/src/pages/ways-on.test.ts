@@ -27,6 +27,7 @@ const purposes: Readonly<Record<string, string>> = {
   [otherPaths.device]: purpose.enterCode,
   [otherPaths.approvals]: purpose.decide('r1'),
   [otherPaths.account]: purpose.changeAccount('u1', 'change_name', ''),
+  [otherPaths.accountProfile]: purpose.changeAccount('u1', 'change_name', ''),
   [otherPaths.password]: purpose.changePassword('u1'),
   [otherPaths.registration]: purpose.register('acme', 'ti_abc'),
   [otherPaths.forgottenPassword]: purpose.forgottenPassword('acme'),

@@ -21,6 +21,7 @@ import { watchEventLoopLoad } from './event-loop-load.ts';
 import { refuseOverload } from './load-shedding.ts';
 import { refuseConnection } from './refused-connections.ts';
 import { traceRequests } from './request-traces.ts';
+import { pageTable } from '../page-table.ts';
 import {
   crossOriginMethods,
   methodsOf,
@@ -171,7 +172,8 @@ function addPages(app: FastifyInstance, gateway: Gateway, failures: FailureLog):
       pages.route({
         method: route.method,
         url: route.path,
-        handler: (request, reply) => route.handle({ app: pages, request, reply, gateway, row: route.row }),
+        handler: (request, reply) =>
+          route.handle({ app: pages, request, reply, gateway, row: route.row, rows: pageTable }),
       });
     }
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { renderSVG } from 'uqr';
 import { loadTemplates } from '@tessera/pages';
+import { accountSamples, type Sample } from './sample-account.ts';
 
 const views = fileURLToPath(new URL('../../views/', import.meta.url));
 
@@ -23,19 +24,13 @@ function ownPages(): string[] {
     .toSorted();
 }
 
-/** A page as a person sees it: as long as its texts get, with a problem where it can have one. */
-interface Sample {
-  readonly title: string;
-  readonly message?: string;
-  readonly data?: object;
-}
-
 const toContinue = { lead: "You're signing in to <b>{name}</b>.", leadName: 'Acme Orders' };
 const toDecide = { lead: 'Review requests to your account at <b>{name}</b>.', leadName: 'acme' };
 const passkey = { options: '{"challenge":"AAAA","rpId":"pages.example","allowCredentials":[]}', nonce: 'n' };
 const scopes = [
   { name: 'openid', description: 'know who you are' },
   { name: 'email', description: 'see your e-mail address' },
+  { name: 'orders.read', description: 'see orders', descriptions: { de: 'Bestellungen sehen' } },
   { name: 'urn:acme.example:warehouse:orders.read-and-write', description: '' },
 ];
 const request = {
@@ -58,17 +53,6 @@ const request = {
 };
 const wrongCode =
   'The code is wrong, or was used before, or there were too many attempts. Wait for the next code and try again.';
-const time = 1_780_000_000_000;
-const session = {
-  browser: 'Firefox',
-  system: 'Linux',
-  ipAddress: '203.0.113.7',
-  began: time,
-  used: time,
-  isThis: false,
-  end: [],
-};
-
 /** What every page has unless its sample says otherwise. */
 const common = {
   base: '',
@@ -82,55 +66,7 @@ const common = {
 };
 
 const samples: Readonly<Record<string, Sample>> = {
-  account: {
-    title: 'Your account',
-    data: {
-      notice: 'That browser is signed out.',
-      passwordPath: '/password',
-      profile: {
-        name: 'Ada Lovelace',
-        username: 'ada',
-        email: 'ada.lovelace@a-long-domain.acme.example',
-        phoneNumber: '+46701234567',
-        changeName: [],
-        changeEmail: [],
-        verifyEmail: [],
-      },
-      passkeys: {
-        passkeys: [{ number: 1, name: 'Phone', created: time, used: time, rename: [], remove: [] }],
-        add: [],
-      },
-      factors: {
-        removeTotp: [],
-        recoveryCodes: 3,
-        newCodes: [],
-        others: [
-          [
-            'You can sign in with a code that we email to {email}.',
-            { email: 'ada.lovelace@a-long-domain.acme.example' },
-          ],
-        ],
-      },
-      linkedProviders: {
-        linked: [{ name: 'Microsoft', since: time, unlink: [] }],
-        others: [{ name: 'Acme Warehouses of the North', link: [] }],
-      },
-      sessions: { sessions: [{ ...session, isThis: true }, session], endOthers: [] },
-      applications: { applications: [{ name: 'Acme Orders', since: time, used: time, scopes, revoke: [] }] },
-      closing: { close: [] },
-      activity: {
-        events: [
-          { sentence: 'You signed in.', time, ipAddress: '203.0.113.7', browser: 'Firefox', system: 'Linux' },
-          {
-            sentence: 'You allowed access to {application}.',
-            application: 'Acme Orders',
-            time,
-            ipAddress: '2001:db8:1234:5678:9abc:def0:1234:5678',
-          },
-        ],
-      },
-    },
-  },
+  ...accountSamples,
   approvals: {
     title: 'Approvals',
     data: {
@@ -142,7 +78,22 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   consent: {
     title: 'Allow access?',
-    data: { account: 'ada', scopes, problem: 'Allow or deny the request.' },
+    data: {
+      account: 'ada',
+      scopes,
+      apis: request.apis,
+      problem: 'Allow or deny the request.',
+      others: [],
+      keepsAccess: true,
+      about: {
+        publisher: 'Acme Software and Services of the North',
+        homepage: { uri: 'https://orders.acme.example/about', host: 'orders.acme.example' },
+        words: {
+          description: 'Shows your orders, and changes them.',
+          descriptions: { de: 'Zeigt Ihre Bestellungen und ändert sie.', ar: 'يعرض طلباتك ويغيّرها.' },
+        },
+      },
+    },
   },
   device: {
     title: 'Connect a device',
@@ -180,7 +131,7 @@ const samples: Readonly<Record<string, Sample>> = {
     title: 'Remove this passkey?',
     message:
       'You can no longer sign in with it, and you are signed out in all other browsers and applications.',
-    data: { label: 'Remove passkey', back: '/account', path: '/account' },
+    data: { label: 'Remove passkey', subject: 'Phone of Ada', back: '/account', path: '/account' },
   },
   mail_code: {
     title: 'Check your email',

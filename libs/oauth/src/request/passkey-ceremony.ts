@@ -67,3 +67,14 @@ function membersOf(text: string): { readonly id?: unknown } {
 function isAddress(hostname: string): boolean {
   return hostname.startsWith('[') || /^\d+(?:\.\d+){3}$/.test(hostname);
 }
+
+/** How browsers name the person of a passkey: tenants may share a domain, and lists then show the passkeys of all. */
+export function passkeyUserNames(person: {
+  readonly tenantName: string;
+  readonly username: string;
+  /** May be empty. */
+  readonly name: string;
+}): { readonly name: string; readonly displayName: string } {
+  const { tenantName, username, name } = person;
+  return { name: `${username} (${tenantName})`, displayName: name === '' ? username : name };
+}

@@ -37,7 +37,7 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       expect(mail).toMatchObject({
         recipients: ['eve@people.example'],
         headers: { subject: 'Neue Anmeldung bei Ihrem Konto bei Acme' },
-        link: `${issuer}/account?tenant=${of.tenantId}`,
+        link: `${issuer}/account/devices?tenant=${of.tenantId}`,
       });
       expect(mail?.text).toContain('Firefox unter Linux');
       expect(mail?.text).toContain('203.0.113.9');

@@ -36,11 +36,15 @@ interface OwnPasskey {
   /** Null if it was not used yet. */
   readonly lastUsedAt: number | null;
   readonly synced: boolean;
+  readonly rpId: string;
+  /** Base64url. */
+  readonly userHandle: string;
 }
 
 /** SQL: the passkeys, the app and the recovery codes of the person `u`. */
 export const factorColumns = `
              ARRAY(SELECT jsonb_build_object('credentialId', p.credential_id, 'name', p.name, 'synced', p.synced,
+                     'rpId', p.rp_id, 'userHandle', p.user_handle,
                      'createdAt', round(extract(epoch FROM p.created_at) * 1000),
                      'lastUsedAt', round(extract(epoch FROM p.last_used_at) * 1000))
                    FROM directory.passkey p WHERE p.tenant_id = u.tenant_id AND p.user_id = u.user_id

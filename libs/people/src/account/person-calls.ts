@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { personEvents } from '@tessera/audit';
 import type { PersonService } from '@tessera/proto-gen/person';
 import { timestampFromMs, type Handlers } from '@tessera/rpc';
@@ -7,11 +8,14 @@ import { apiOwner } from '@tessera/directory/records';
 import { isSubject } from '../identity/identities.postgres.ts';
 import { linkProvider, unlinkProvider } from '../identity/linked-providers.postgres.ts';
 import { ownAccountCalls, type OwnAccountCallsDeps } from './own-account-calls.ts';
+import { userHandles } from '../passkey/user-handles.ts';
 import { credentialsOf, renamePasskey } from './own-credentials.postgres.ts';
 import { removeFactor } from './remove-factor.postgres.ts';
 
 export interface PersonCallsDeps extends OwnAccountCallsDeps {
   readonly random: Random;
+  /** Of the directory. */
+  readonly pepper: KeyObject;
 }
 
 /** In characters. */
@@ -34,7 +38,8 @@ const shown = {
 
 /** What people see and change of themselves. */
 export function personCalls(deps: PersonCallsDeps): Handlers<typeof PersonService> {
-  const { database, onChange, ...runtime } = deps;
+  const { database, onChange, pepper, ...runtime } = deps;
+  const userHandle = userHandles(pepper);
   return {
     ...ownAccountCalls(deps),
 
@@ -49,10 +54,9 @@ export function personCalls(deps: PersonCallsDeps): Handlers<typeof PersonServic
         email,
         emailVerified,
         declared: owner !== apiOwner,
-        passkeys: passkeys.map(({ credentialId, name, createdAt, lastUsedAt, synced }) => ({
-          credentialId,
-          name,
-          synced,
+        userHandle: userHandle({ tenantId, userId }),
+        passkeys: passkeys.map(({ createdAt, lastUsedAt, ...passkey }) => ({
+          ...passkey,
           createTime: timestampFromMs(createdAt),
           ...(lastUsedAt !== null && { lastUseTime: timestampFromMs(lastUsedAt) }),
         })),

@@ -151,7 +151,7 @@ const ourDrafts = {
         address: addressed.content.ipAddress ?? '',
       }),
     ],
-    action: { label: t('Where you are signed in'), uri: pageOf(otherPaths.account, addressed) },
+    action: { label: t('Where you are signed in'), uri: pageOf(otherPaths.accountDevices, addressed) },
     notes: [t(usualAdvice), t("This mailbox isn't monitored.")],
   }),
 

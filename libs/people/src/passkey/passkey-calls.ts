@@ -21,7 +21,9 @@ export function passkeyCalls(
       const asked = checked(ceremony);
       if (answered.response.length > longestPasskeyResponse) return {};
       const enrolled = await passkeys.enrol({ ...answered, ceremony: asked, requestId });
-      return enrolled === undefined ? {} : { user: userMessage(enrolled.found), synced: enrolled.synced };
+      if (enrolled === undefined) return {};
+      const { found, synced, verified } = enrolled;
+      return { user: userMessage(found), synced, unverified: !verified };
     },
 
     async verifyPasskey({ ceremony, ...answered }, { requestId }) {

@@ -17,7 +17,7 @@ export interface StoredPasskey extends Pick<NewPasskey, 'credentialId' | 'public
 }
 
 /** A passkey with whom and what it is for. */
-export type EnrolledPasskey = NewPasskey & Pick<StoredPasskey, 'userHandle' | 'rpId'>;
+export type EnrolledPasskey = Omit<NewPasskey, 'verified'> & Pick<StoredPasskey, 'userHandle' | 'rpId'>;
 
 /** More are of no use to a person, and fill the table. */
 const mostPasskeys = 20;

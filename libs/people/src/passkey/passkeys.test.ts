@@ -145,6 +145,29 @@ function passkeysContract(engine: string, open: () => Promise<Database>): void {
       expect(await factors()).toEqual([]);
     });
 
+    it('may be made by the browser alone after a password, which proves nothing (§5.1.3, §7.1 step 15)', async () => {
+      const { authorize, person, propose, signIn, factors } = await world();
+      const made = async (flags: number) => {
+        const ceremony = newCeremony();
+        const key = new SoftwareAuthenticator(origin);
+        const response = key.create(await propose(ceremony), { flags });
+        const answer = await authorize.enrolPasskey(
+          { ...person, ceremony, response, byBrowser: true },
+          call(),
+        );
+        return { key, answer };
+      };
+      for (const flags of [0, present]) {
+        const { key, answer } = await made(flags);
+        expect([answer.user?.userId, answer.unverified]).toEqual([person.userId, true]);
+        expect((await signIn(key)).user?.userId).toBe(person.userId);
+        expect((await signIn(key, { flags: present })).user, 'used by nobody in particular').toBeUndefined();
+      }
+      const { answer } = await made(present | verified);
+      expect([answer.user?.userId, answer.unverified]).toEqual([person.userId, false]);
+      expect(await factors()).toEqual(['passkey']);
+    });
+
     const wrongUses: readonly [string, Deviation][] = [
       ['the type of a creation (§7.2)', { type: 'webauthn.create' }],
       ['another challenge (§7.2, §13.4.3, CVE-2026-28787)', { challenge: newCeremony().challenge }],

@@ -44,9 +44,15 @@ export interface Passkeys {
   /**
    * Enrols a passkey (§7.1). Undefined for a response that is not good, and for a person whose sign-in does not count.
    */
-  enrol(
-    answered: SignedInPerson & Answered,
-  ): Promise<{ readonly found: FoundUser; readonly synced: boolean } | undefined>;
+  enrol(answered: SignedInPerson & Answered & { readonly byBrowser: boolean }): Promise<
+    | {
+        readonly found: FoundUser;
+        readonly synced: boolean;
+        /** Whether its owner was verified when it was made. */
+        readonly verified: boolean;
+      }
+    | undefined
+  >;
   /**
    * Signs in with a passkey (§7.2). `userId` is empty if nobody is known yet. Undefined as above, and for the passkey
    * of somebody else.
@@ -80,16 +86,16 @@ export function createPasskeys({ database, store, pepper, onChange, ...runtime }
       );
     },
 
-    async enrol({ ceremony, response, ipAddress, requestId, ...person }) {
+    async enrol({ ceremony, response, byBrowser, ipAddress, requestId, ...person }) {
       const found = await active(person);
-      const made = found && (await verifyRegistration(ceremony, response));
+      const made = found && (await verifyRegistration(ceremony, response, byBrowser));
       if (made === undefined || found === undefined) return undefined;
       const { rpId, challenge } = ceremony;
       const userHandle = handleOf(person, await passkeysOfUser(database, person));
       const enrolled = { ...made, userHandle, rpId, challenge, ipAddress, requestId };
       if (!(await putPasskey(database, runtime, person, enrolled))) return undefined;
       onChange();
-      return { found, synced: made.synced };
+      return { found, synced: made.synced, verified: made.verified };
     },
 
     async verify({ ceremony, response, tenantId, userId, ipAddress, requestId }) {

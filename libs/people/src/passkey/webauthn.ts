@@ -1,5 +1,5 @@
 import type { AttestationObject } from '@simplewebauthn/server/helpers';
-import { credentialIdShape } from '@tessera/oauth';
+import { credentialIdShape, passkeyUserNames } from '@tessera/oauth';
 import { z } from 'zod';
 
 /**
@@ -23,6 +23,8 @@ export interface NewPasskey {
   /** Whether it can be copied to other devices (§6.1.3, BE). */
   readonly synced: boolean;
   readonly backedUp: boolean;
+  /** Whether its owner was verified when it was made (§6.1, UV). */
+  readonly verified: boolean;
 }
 
 /** What a passkey has signed, as the browser sends it. */
@@ -84,12 +86,7 @@ export function creationOptions(
   return JSON.stringify({
     challenge,
     rp: { id: rpId, name: tenantName },
-    user: {
-      id: handle,
-      // Tenants may share a domain, and browsers then show the passkeys of all.
-      name: `${username} (${tenantName})`,
-      displayName: name === '' ? username : name,
-    },
+    user: { id: handle, ...passkeyUserNames({ tenantName, username, name }) },
     pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
     excludeCredentials: present.map(({ credentialId: id, transports: ways }) => ({
       type: 'public-key',
@@ -105,8 +102,15 @@ export function creationOptions(
   });
 }
 
-/** Judges a new passkey (WebAuthn L3 §7.1); undefined if anything is wrong with it. */
-export async function verifyRegistration(ceremony: Ceremony, text: string): Promise<NewPasskey | undefined> {
+/**
+ * Judges a new passkey (WebAuthn L3 §7.1); undefined if anything is wrong with it.
+ * @param byBrowser whether the browser may have made it by itself, without anybody's presence (§7.1 step 15)
+ */
+export async function verifyRegistration(
+  ceremony: Ceremony,
+  text: string,
+  byBrowser = false,
+): Promise<NewPasskey | undefined> {
   const { data: registration } = registrationJson.safeParse(parsed(text));
   if (registration === undefined) return undefined;
   const { response } = registration;
@@ -123,10 +127,12 @@ export async function verifyRegistration(ceremony: Ceremony, text: string): Prom
         clientExtensionResults: {},
       },
       ...expected(ceremony),
+      requireUserVerification: !byBrowser,
+      requireUserPresence: !byBrowser,
       supportedAlgorithmIDs: [...algorithms],
     });
     if (registrationInfo === undefined) return undefined;
-    const { credential: made, credentialDeviceType, credentialBackedUp } = registrationInfo;
+    const { credential: made, credentialDeviceType, credentialBackedUp, userVerified } = registrationInfo;
     if (made.id !== registration.id) return undefined;
     return {
       credentialId: made.id,
@@ -135,6 +141,7 @@ export async function verifyRegistration(ceremony: Ceremony, text: string): Prom
       transports: transports.filter((transport) => response.transports.includes(transport)),
       synced: credentialDeviceType === 'multiDevice',
       backedUp: credentialBackedUp,
+      verified: userVerified,
     };
   });
 }

@@ -154,10 +154,10 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
 /** Fields that name nothing of a tenant, besides claims of people: what records say, and how a call works. */
 const plain: ReadonlySet<string> = new Set(
   `accentColor accentColorDark actor approval assignableBy attribute audiences authenticatedStart
-  authenticationPolicy backchannelLogoutUri country delivery description endpoints event fileName formatted
-  grantTypes idTokenClaims idTokenSigningAlgorithm issuer jwksUri kinds locality logo maxAge logoutRedirectUriPrefixes logoutRedirectUris
+  authenticationPolicy backchannelLogoutUri country delivery description descriptions endpoints event fileName formatted
+  grantTypes homepage idTokenClaims idTokenSigningAlgorithm issuer jwksUri kinds locality logo maxAge logoutRedirectUriPrefixes logoutRedirectUris
   loopbackPorts name notificationEndpoint outcome owner owners passkeyDomain password passwordHash pkce
-  policyUri postalCode publicKeys purpose reason redirectUriPrefixes redirectUris region registration
+  policyUri postalCode publicKeys publisher purpose reason redirectUriPrefixes redirectUris region registration
   registrationDomains scopeFormat sharedIdentity signingAlgorithm signInMethods status streetAddress targets tokenType
   tosUri type url value`.split(/\s+/),
 );

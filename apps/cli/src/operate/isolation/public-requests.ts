@@ -155,7 +155,16 @@ const ofPages: readonly PublicRequest[] = [
     },
     { what: 'a link and a new password', ...ownIssuer },
   ),
-  ...[at.account, at.password, at.approvals].map((path) =>
+  ...[
+    at.account,
+    at.accountSignIn,
+    at.accountDevices,
+    at.accountApplications,
+    at.accountActivity,
+    at.accountProfile,
+    at.password,
+    at.approvals,
+  ].map((path) =>
     request(
       path,
       'a session',

@@ -3,33 +3,47 @@ import type { Answer } from './crossing.ts';
 import { all, at, cibaGrant, deviceGrant, fieldOf, said, type PublicRequest } from './public-request.ts';
 import type { Party } from './party.ts';
 
-/** What a person changes at `/account`, and what it is about. */
-const accountChanges: Readonly<Record<string, (of: Party) => Promise<string>>> = {
-  async end_session(of) {
-    const { browser, username, password } = await of.person();
-    await of.signIn(of.newBrowser(), { identifier: username, password });
-    const { forms } = await browser.open(at.account);
-    return forms.find(({ fields }) => fields['change'] === 'end_session')?.fields['target'] ?? '';
+/** What a person changes at the pages of the account, where, and what it is about. */
+const accountChanges: Readonly<
+  Record<string, { readonly path: string; readonly targetOf: (of: Party) => Promise<string> }>
+> = {
+  end_session: {
+    path: at.accountDevices,
+    async targetOf(of) {
+      const { browser, username, password } = await of.person();
+      await of.signIn(of.newBrowser(), { identifier: username, password });
+      const { forms } = await browser.open(at.accountDevices);
+      return forms.find(({ fields }) => fields['change'] === 'end_session')?.fields['target'] ?? '';
+    },
   },
-  async revoke_access(of) {
-    await of.allowPartner((await of.person()).browser);
-    return of.partner;
+  revoke_access: {
+    path: at.accountApplications,
+    async targetOf(of) {
+      await of.allowPartner((await of.person()).browser);
+      return of.partner;
+    },
   },
-  link_provider: async (of) => of.provider,
-  rename_passkey: async (of) => (await of.withPasskey()).passkey.id,
-  remove_passkey: async (of) => (await of.withPasskey()).passkey.id,
+  link_provider: { path: at.accountSignIn, targetOf: async (of) => of.provider },
+  rename_passkey: {
+    path: at.accountSignIn,
+    targetOf: async (of) => (await of.withPasskey()).passkey.id,
+  },
+  remove_passkey: {
+    path: at.accountSignIn,
+    targetOf: async (of) => (await of.withPasskey()).passkey.id,
+  },
 };
 
-const changes = Object.entries(accountChanges).map(([change, targetOf]): PublicRequest => ({
-  path: at.account,
+const changes = Object.entries(accountChanges).map(([change, { path, targetOf }]): PublicRequest => ({
+  path,
   what: change,
   values: async (of) => ({ target: await targetOf(of) }),
   async ask(as, { target = '' }, owner, owned) {
     const whose = async (of: Party) => (change.endsWith('passkey') ? of.withPasskey() : of.person());
     const { browser, userId } = await whose(as);
-    const form = { change, target, name: 'Smoke' };
-    const page = await browser.send(at.account, ['account', userId, change, target], form);
-    const { text } = await (await whose(owner)).browser.open(at.account);
+    const form = { change, target, name: 'Smoke', confirmed: 'yes' };
+    const page = await browser.send(path, ['account', userId, change, target], form);
+    const { text } = await (await whose(owner)).browser.open(path);
     const left = text.includes(owned['target'] ?? '') ? 'the owner has it' : 'the owner has it no more';
     return all(said(browser.result), seen(page), said(left));
   },

@@ -13,7 +13,8 @@ import type { PasskeyDomain } from './passkey-domain.ts';
 /**
  * A new passkey, in a visit that adds one, and offered once in a visit to who has just signed in with a password, and
  * with the second factor that they have, in a browser that can make one: the fields `passkey_created`, which is what
- * the browser answered, and `passkey_nonce`; or `passkey_later`. Required of who must use one and has none.
+ * the browser answered, and `passkey_nonce`; or `passkey_later`. Required of who must use one and has none. Where it is
+ * offered, a browser may make it by itself (WebAuthn L3 §5.1.3): then it proves nothing until it is used.
  */
 export function createPasskeyEnrolmentStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
@@ -78,11 +79,14 @@ export function createPasskeyEnrolmentStep(deps: {
       const ceremony = ceremonyOf(visit, await passkeyDomain(from, visit), 'create', nonce);
       if (ceremony === undefined || visit.person === undefined || response === '')
         return { outcome: 'refused', problem: 'no_passkey' };
-      const { user, synced } = await directoryService.enrolPasskey(
-        { ...askingInVisit(from, visit), ceremony, response },
+      // What is offered, a browser may make by itself; what somebody needs or has asked for, it makes with them.
+      const byBrowser = visit.purpose !== 'add_passkey' && !(await isRequired(from, visit, policy));
+      const { user, synced, unverified } = await directoryService.enrolPasskey(
+        { ...askingInVisit(from, visit), ceremony, response, byBrowser },
         from.call.onward(),
       );
       if (user === undefined) return { outcome: 'refused', problem: 'no_passkey' };
+      if (unverified) return { outcome: 'agreed' };
       return { outcome: 'verified', user, signedInAt: undefined, methods: passkeyMethods(synced) };
     },
   };

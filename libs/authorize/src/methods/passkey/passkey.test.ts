@@ -32,7 +32,12 @@ type Next = Awaited<ReturnType<typeof send>>;
 /** Somebody new. */
 function account(
   tenantId: string,
-  fields: { hasPasskey?: boolean; totpCode?: string; password?: string } = {},
+  fields: {
+    hasPasskey?: boolean;
+    makesPasskeysAlone?: boolean;
+    totpCode?: string;
+    password?: string;
+  } = {},
 ) {
   const username = `eve${(count += 1)}`;
   const userId = `${tenantId}-${username}`;
@@ -253,6 +258,30 @@ describe('a new passkey', () => {
     expect(await methodsOf(done)).toEqual(['pwd', 'swk', 'user', 'mfa']);
     const later = newPerson(world);
     expect((await usePasskey(later, await start(later), userId))?.case).toBe('redirect');
+  });
+
+  it('proves nothing if the browser made it alone, and is no such one where one is needed (§5.1.3)', async () => {
+    const { username: identifier, userId } = account('acme', { makesPasskeysAlone: true });
+    const person = newPerson(world);
+    const offer = stepOf(
+      await send(person, await start(person), 'password', { identifier, password, passkeys }),
+    );
+    const made = (step: Step, of: string) => {
+      const { passkey: passkey_created, ...rest } = answerTo(step, of);
+      return { passkey_created, ...rest };
+    };
+    expect(await methodsOf(await send(person, offer, 'passkey_enrolment', made(offer, userId)))).toEqual([
+      'pwd',
+    ]);
+    const later = newPerson(world);
+    expect((await usePasskey(later, await start(later), userId))?.case).toBe('redirect');
+    const needed = account('resistant', { makesPasskeysAlone: true });
+    const other = newPerson(world);
+    const sent = { identifier: needed.username, password, passkeys };
+    const page = stepOf(await send(other, await start(other, resistant), 'password', sent));
+    expect(page.shown['passkey_required']).toBe('yes');
+    const done = await send(other, page, 'passkey_enrolment', made(page, needed.userId));
+    expect(await methodsOf(done, 'resistant-web')).toContain('mfa');
   });
 
   it('can be put off, and is not offered in a session, after a passkey, or to a browser that makes none', async () => {

@@ -52,6 +52,7 @@ const open = (behaviours: Behaviours = {}) =>
     getAccount: () => ({ account }),
     begin: () => passwordStep({}),
     getApplication: ({ clientId }) => application(clientId),
+    listBackchannelAuthentications: () => ({ requests: [] }),
     listPersonGrants: () => ({
       grants: [{ clientId: 'web', scopes: ['profile'], createTime: time, lastUseTime: time }],
     }),
@@ -69,12 +70,17 @@ const open = (behaviours: Behaviours = {}) =>
     ...behaviours,
   });
 type Gateway = ReturnType<typeof open>;
-const get = (gateway: Gateway, query = '', headers: Record<string, string> = {}) =>
-  gateway.app.inject({ method: 'GET', url: `/account${query}`, headers: { ...html, ...headers } });
-const post = (gateway: Gateway, values: Record<string, string>, headers: Record<string, string> = {}) =>
+const get = (gateway: Gateway, address = '', headers: Record<string, string> = {}) =>
+  gateway.app.inject({ method: 'GET', url: `/account${address}`, headers: { ...html, ...headers } });
+const post = (
+  gateway: Gateway,
+  values: Record<string, string>,
+  headers: Record<string, string> = {},
+  page = '',
+) =>
   gateway.app.inject({
     method: 'POST',
-    url: '/account',
+    url: `/account${page}`,
     headers: { ...html, 'content-type': 'application/x-www-form-urlencoded', ...headers },
     payload: new URLSearchParams(values).toString(),
   });
@@ -85,29 +91,27 @@ const send = (gateway: Gateway, change: string, target = '', more: Record<string
 };
 
 describe('GET /account', () => {
-  it('shows a person what is theirs: profile, passkeys, browsers and applications', async () => {
-    const { statusCode, body, headers } = await get(open());
+  it.each([
+    ['', ['At a glance', 'One passkey', 'Signed in on 2 devices']],
+    ['/sign-in', ['Phone', 'Not used yet.', 'href="/password"', 'You have no authenticator app.']],
+    ['/devices', ['This browser.', 'Unknown browser', 'Firefox on Linux', '192.0.2.2']],
+    ['/applications', ['PARTNER', 'WEB', 'know who you are']],
+    ['/activity', ['You signed in.', '192.0.2.9', 'A passkey was added.', 'You allowed access to PARTNER.']],
+    ['/profile', ['ada@acme.example']],
+  ])('has a page %s, with the way to the others', async (page, texts) => {
+    const { statusCode, body, headers } = await get(open(), page);
     expect(statusCode).toBe(200);
-    for (const text of [
-      'Ada Lovelace',
-      'ada@acme.example',
-      'Phone',
-      'Not used yet.',
-      'This browser.',
-      'Unknown browser',
-      'Firefox on Linux',
-      '192.0.2.2',
-      'PARTNER',
-      'WEB',
-      'know who you are',
-      'You signed in.',
-      '192.0.2.9',
-      'A passkey was added.',
-      'You allowed access to PARTNER.',
-      'href="/password"',
-    ])
-      expect(body).toContain(text);
+    for (const text of [...texts, 'Ada Lovelace']) expect(body).toContain(text);
     expect(body).not.toContain('of a newer version');
+    const links = [...body.matchAll(/<li><a href="([^"]*)"( aria-current="page")?>/g)];
+    expect(links.map(([, href]) => href)).toEqual(
+      ['', '/sign-in', '/devices', '/applications', '/activity', '/profile'].map(
+        (other) => `/account${other}?tenant=acme`,
+      ),
+    );
+    expect(links.filter(([, , here]) => here).map(([, href]) => href)).toEqual([
+      `/account${page}?tenant=acme`,
+    ]);
     expect(headers['content-security-policy']).toContain("script-src 'self'");
     expect(body.match(/<script[^>]*>/g)).toEqual([
       expect.stringMatching(/^<script src="\/assets\/times\.js/),
@@ -118,7 +122,7 @@ describe('GET /account', () => {
 
   it('offers to change name and address where they can be changed, and says who else does it', async () => {
     const shown = async (more: object) =>
-      (await get(open({ getAccount: () => ({ account: { ...account, ...more } }) }))).body;
+      (await get(open({ getAccount: () => ({ account: { ...account, ...more } }) }), '/profile')).body;
     const offers = (body: string) =>
       ['change_name', 'change_email', 'Send a link to confirm it', 'Your organization manages'].map((text) =>
         body.includes(text),
@@ -127,6 +131,78 @@ describe('GET /account', () => {
     expect(offers(await shown({ sendsMail: true, emailVerified: true }))).toEqual([true, true, false, false]);
     expect(offers(await shown({}))).toEqual([true, false, false, false]);
     expect(offers(await shown({ sendsMail: true, declared: true }))).toEqual([false, false, false, true]);
+  });
+
+  it('says whether all is well, and what to do where it is not', async () => {
+    const shown = async (more: object, requests: object[] = []) =>
+      (
+        await get(
+          open({
+            getAccount: () => ({ account: { ...account, ...more } }),
+            listBackchannelAuthentications: () => ({ requests }),
+          }),
+        )
+      ).body;
+    const well = 'All is well. Nothing is missing, and nothing is waiting for you.';
+    const codes = 'You have no recovery codes. Get some now, in case you lose your device.';
+    expect(await shown({ recoveryCodes: 10 })).toContain(well);
+    for (const [more, requests, sentence, page] of [
+      [{ recoveryCodes: 0 }, [], codes, '/account/sign-in'],
+      [{ recoveryCodes: 2 }, [], 'You have 2 recovery codes left. Get new ones.', '/account/sign-in'],
+      [{ passkeys: [] }, [], 'You have no second way to sign in.', '/account/sign-in'],
+      [
+        { recoveryCodes: 10, sendsMail: true },
+        [],
+        'Your e-mail address is not confirmed yet.',
+        '/account/profile',
+      ],
+      [{ recoveryCodes: 10 }, [{}], 'One request is waiting for you.', '/approvals'],
+    ] as const) {
+      const body = await shown(more, [...requests]);
+      const todo = /What to do next[^]*?<\/section>/.exec(body)?.[0] ?? '';
+      expect(todo).toContain(sentence);
+      expect(todo).toContain(`href="${page}?tenant=acme"`);
+      expect(body).not.toContain(well);
+    }
+  });
+
+  it('tells of wrong passwords since the last sign-in, and of that sign-in and not of this one', async () => {
+    const at = (secondsAgo: number) => timestampFromMs(now - secondsAgo * 1000);
+    const wrong = [70, 80, 90].map((ago) => ({ time: at(ago), event: 'auth.login.failed' }));
+    const here = { time: at(60), event: 'auth.login.succeeded', ipAddress: '192.0.2.1' };
+    const before = (ago: number) => ({
+      time: at(ago),
+      event: 'auth.login.succeeded',
+      ipAddress: '192.0.2.77',
+    });
+    const shown = async (activities: object[]) =>
+      (await get(open({ getAccount: () => ({ account: { ...account, activities } }) }))).body;
+    const warning = 'somebody has entered a wrong password or code several times';
+    const warned = await shown([here, ...wrong, before(100)]);
+    expect([warned.includes(warning), warned.includes('192.0.2.77')]).toEqual([true, true]);
+    expect(await shown([here, ...wrong.slice(1), before(100)])).not.toContain(warning);
+    expect(await shown([here, wrong[0] ?? {}, before(75), ...wrong.slice(1)])).not.toContain(warning);
+    expect(await shown([here])).toContain('None before this one.');
+  });
+
+  it('leads to the page that was asked for, if nobody is signed in', async () => {
+    const gateway = open({
+      getSession: () => ({}),
+      continue: () => ({
+        next: { next: { case: 'done', value: {} } },
+        session: { sessionToken: 'ts_new', maxAge: 60 },
+      }),
+    });
+    const { body } = await get(gateway, '/devices?tenant=acme');
+    const fields = [...body.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)];
+    const form = Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]));
+    expect(form).toMatchObject({ page: 'devices', visit: 'see' });
+    const answer = await post(gateway, { ...form, identifier: 'ada', password: 'x' });
+    expect(answer.headers.location).toBe('/account/devices?tenant=acme');
+    for (const page of ['nonsense', '__proto__', '//evil.example']) {
+      const other = await post(gateway, { ...form, page, identifier: 'ada', password: 'x' });
+      expect(other.headers.location).toBe('/account?tenant=acme');
+    }
   });
 
   it('asks for the organization, then for a sign-in there, if nobody is signed in', async () => {
@@ -158,12 +234,13 @@ describe('GET /account', () => {
     const unknownPage = () => {
       throw new ConnectError('A visit is required.', Code.InvalidArgument);
     };
-    for (const behaviours of [
-      { getAccount: unknown },
-      { listPersonGrants: unknown },
-      { ...nobody, begin: unknownPage },
-    ])
-      expect((await get(open(behaviours), '?tenant=acme')).statusCode).toBe(503);
+    for (const [page, behaviours] of [
+      ['', { getAccount: unknown }],
+      ['', { listBackchannelAuthentications: unknown }],
+      ['/applications', { listPersonGrants: unknown }],
+      ['', { ...nobody, begin: unknownPage }],
+    ] as const)
+      expect((await get(open(behaviours), `${page}?tenant=acme`)).statusCode).toBe(503);
   });
 
   it('says what became of a change, once, and nothing that it does not know', async () => {
@@ -197,35 +274,62 @@ describe('POST /account', () => {
   });
 
   it.each([
-    ['change_name', '', 'name_changed', { name: 'Ada King' }],
-    ['change_email', '', 'email_proposed', { email: 'ada@new.example' }],
-    ['rename_passkey', 'p1', 'passkey_renamed', { name: 'Laptop' }],
-    ['remove_passkey', 'p1', 'passkey_removed', {}],
-    ['remove_totp', '', 'totp_removed', {}],
-    ['end_session', 's2', 'session_ended', {}],
-    ['end_other_sessions', '', 'sessions_ended', {}],
-    ['revoke_access', 'web', 'access_revoked', {}],
-  ] as const)('makes the change %s, and leads back to the page', async (change, target, result, more) => {
-    const answer = await send(open(), change, target, more);
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account?tenant=acme']);
-    expect(answer.cookies.at(-1)).toMatchObject({ name: 'tessera_account_result', value: result });
-  });
+    ['change_name', '', '/profile', 'name_changed', { name: 'Ada King' }],
+    ['change_email', '', '/profile', 'email_proposed', { email: 'ada@new.example' }],
+    ['rename_passkey', 'p1', '/sign-in', 'passkey_renamed', { name: 'Laptop' }],
+    ['remove_passkey', 'p1', '/sign-in', 'passkey_removed', {}],
+    ['remove_totp', '', '/sign-in', 'totp_removed', {}],
+    ['end_session', 's2', '/devices', 'session_ended', {}],
+    ['end_other_sessions', '', '/devices', 'sessions_ended', {}],
+    ['revoke_access', 'web', '/applications', 'access_revoked', {}],
+  ] as const)(
+    'makes the change %s, and leads back to the page that it came from, wherever the form is sent',
+    async (change, target, page, result, more) => {
+      const csrf = antiForgery.token(browserId, purpose.changeAccount('u1', change, target));
+      const form = { csrf, change, target, confirmed: 'yes', ...more };
+      for (const to of [page, '']) {
+        const answer = await post(open(), form, {}, to);
+        expect([answer.statusCode, answer.headers.location]).toEqual([303, `/account${page}?tenant=acme`]);
+        expect(answer.cookies.at(-1)).toMatchObject({ name: 'tessera_account_result', value: result });
+      }
+      expect((await post(open(), form, {}, '/activity')).statusCode).toBe(400);
+    },
+  );
 
   it.each([
-    ['remove_passkey', 'p1', 'removeFactor', 'Remove passkey'],
-    ['remove_totp', '', 'removeFactor', 'Remove authenticator app'],
-    ['unlink_provider', 'corp', 'unlinkProvider', 'Remove this way to sign in'],
-    ['close_account', '', 'closeAccount', 'Close account'],
-  ] as const)('says first what %s ends, on a page with a way back', async (change, target, method, label) => {
-    const gateway = open();
-    const asked = await send(gateway, change, target, { confirmed: '' });
-    expect(asked.statusCode).toBe(200);
-    expect(asked.body).toContain(`<button class="danger" type="submit">${label}</button>`);
-    expect(asked.body).toContain('<a href="/account?tenant=acme">Cancel</a>');
-    expect(gateway.requests(method)).toEqual([]);
-    const fields = [...asked.body.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)];
-    await post(gateway, Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value])));
-    expect(gateway.requests(method)).toHaveLength(1);
+    ['remove_passkey', 'p1', '/sign-in', 'removeFactor', 'Remove passkey', 'Phone'],
+    ['remove_totp', '', '/sign-in', 'removeFactor', 'Remove authenticator app', ''],
+    ['unlink_provider', 'corp', '/sign-in', 'unlinkProvider', 'Remove this way to sign in', 'Corp'],
+    ['revoke_access', 'web', '/applications', 'revokePersonGrants', 'Remove access', 'WEB'],
+    ['close_account', '', '/profile', 'closeAccount', 'Close account', ''],
+  ] as const)(
+    'says first what %s ends, by name, on a page with a way back',
+    async (change, target, page, method, label, subject) => {
+      const providers = [{ name: 'corp', displayName: 'Corp', linkTime: time }];
+      const gateway = open({ getAccount: () => ({ account: { ...account, providers } }) });
+      const csrf = antiForgery.token(browserId, purpose.changeAccount('u1', change, target));
+      const asked = await post(gateway, { csrf, change, target }, {}, page);
+      expect(asked.statusCode).toBe(200);
+      expect(asked.body).toContain(`<button class="danger" type="submit">${label}</button>`);
+      expect(asked.body).toContain(`<a href="/account${page}?tenant=acme">Cancel</a>`);
+      if (subject !== '') expect(asked.body).toContain(`<strong><bdi>${subject}</bdi></strong>`);
+      expect(asked.body).toContain(`action="/account${page}"`);
+      expect(gateway.requests(method)).toEqual([]);
+      const fields = [...asked.body.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)];
+      const form = Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]));
+      await post(gateway, form, {}, page);
+      expect(gateway.requests(method)).toHaveLength(1);
+    },
+  );
+
+  it('names no application of another tenant', async () => {
+    const other = { application: { clientId: 'web', tenantId: 'globex', name: 'Secret plans' } };
+    const gateway = open({ getApplication: () => other });
+    const csrf = antiForgery.token(browserId, purpose.changeAccount('u1', 'revoke_access', 'web'));
+    const form = { csrf, change: 'revoke_access', target: 'web' };
+    const { body } = await post(gateway, form, {}, '/applications');
+    expect(body).toContain('Remove the access of this application?');
+    expect(body).not.toContain('Secret plans');
   });
 
   it('lists the providers of the tenant, those that are linked first, and lets a form lead to one', async () => {
@@ -233,13 +337,16 @@ describe('POST /account', () => {
       { name: 'club', displayName: 'C & A' },
       { name: 'corp', displayName: 'Corp', linkTime: time },
     ];
-    const { body, headers } = await get(open({ getAccount: () => ({ account: { ...account, providers } }) }));
+    const { body, headers } = await get(
+      open({ getAccount: () => ({ account: { ...account, providers } }) }),
+      '/sign-in',
+    );
     expect(body).toContain('Linked providers');
     expect(body.indexOf('<h3>Corp</h3>')).toBeGreaterThan(0);
     expect(body.indexOf('Link C &amp; A')).toBeGreaterThan(body.indexOf('<h3>Corp</h3>'));
     expect(body).not.toContain('Link Corp');
     expect(headers['content-security-policy']).not.toContain('form-action');
-    expect((await get(open())).body, 'without providers').not.toContain('Linked providers');
+    expect((await get(open(), '/sign-in')).body, 'without providers').not.toContain('Linked providers');
   });
 
   it('sends the browser to the provider to link, with what leads back to the page', async () => {
@@ -263,7 +370,7 @@ describe('POST /account', () => {
     ['unlink_provider', 'unlinkProvider', AccountProblem.UNSPECIFIED, 'provider_unlinked'],
   ] as const)('says what became of %s (%s, %s)', async (change, method, problem, result) => {
     const answer = await send(open({ [method]: () => ({ problem }) }), change, 'corp');
-    expect(answer.headers.location).toBe('/account?tenant=acme');
+    expect(answer.headers.location).toBe('/account/sign-in?tenant=acme');
     expect(answer.cookies.at(-1)).toMatchObject({ name: 'tessera_account_result', value: result });
   });
 
@@ -316,7 +423,7 @@ describe('POST /account', () => {
 
   it('offers to close the account where the tenant lets people', async () => {
     const shown = async (closable: boolean) =>
-      (await get(open({ getAccount: () => ({ account: { ...account, closable } }) }))).body;
+      (await get(open({ getAccount: () => ({ account: { ...account, closable } }) }), '/profile')).body;
     expect(await shown(true)).toContain('close_account');
     expect(await shown(false)).not.toContain('close_account');
   });
@@ -339,8 +446,17 @@ describe('POST /account', () => {
     const value = { name: OwnPage_Name.ACCOUNT_CHANGE, tenantId: 'acme' };
     expect(gateway.requests('begin')).toMatchObject([{ visit: { case: 'page', value } }]);
     const csrf = /name="csrf" value="([^"]+)"/.exec(answer.body)?.[1] ?? '';
-    const form = { csrf, tenant: 'acme', visit: 'change', identifier: 'ada', password: 'x' };
+    const form = {
+      csrf,
+      tenant: 'acme',
+      visit: 'change',
+      page: 'sign-in',
+      identifier: 'ada',
+      password: 'x',
+    };
     const confirmed = await post(gateway, form);
+    expect(answer.body).toContain('name="page" value="sign-in"');
+    expect(confirmed.headers.location).toBe('/account/sign-in?tenant=acme');
     expect(confirmed.cookies).toMatchObject([{ value: 'confirmed' }]);
     expect(gateway.requests('continue')).toMatchObject([{ visit: { case: 'page', value } }]);
     for (const visit of ['see', 'add_totp', 'constructor'])
@@ -357,7 +473,7 @@ describe('POST /account', () => {
     const value = { name, tenantId: 'acme' };
     expect(gateway.requests('begin')).toMatchObject([{ visit: { case: 'page', value } }]);
     const nothing = open({ begin: () => ({ next: { next: { case: 'done', value: {} } } }) });
-    expect((await send(nothing, change)).headers.location).toBe('/account');
+    expect((await send(nothing, change)).headers.location).toBe('/account/sign-in');
   });
 
   it('names a passkey as the person typed it', async () => {

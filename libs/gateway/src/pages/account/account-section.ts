@@ -1,6 +1,7 @@
 import { AccountProblem, type Account } from '@tessera/proto-gen/account';
 import type { Session } from '@tessera/proto-gen/authorize';
 import type { PageContext } from '../page-context.ts';
+import type { AccountPageName } from '../paths.ts';
 import type { AccountResult } from './account-results.ts';
 
 interface Field {
@@ -39,9 +40,21 @@ export interface Confirmation {
   readonly title: string;
   readonly message: string;
   readonly label: string;
+  /** What it is about, by its name; undefined for what the account does not have. */
+  readonly subject?: (
+    asked: Pick<AccountView, 'context' | 'account'>,
+    target: string,
+  ) => string | undefined | Promise<string | undefined>;
 }
 
-/** A part of the account page: what its template shows, under its name, and its forms by the names of their changes. */
+/** What a page of the account consists of. */
+export interface AccountContent {
+  readonly name: AccountPageName;
+  readonly template: string;
+  readonly sections: readonly AccountSection[];
+}
+
+/** A part of a page: what its template shows, under its name, and its forms by the names of their changes. */
 export interface AccountSection {
   readonly name: string;
   show(view: AccountView): object | Promise<object>;

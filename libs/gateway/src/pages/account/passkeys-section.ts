@@ -26,6 +26,7 @@ export const passkeysSection: AccountSection = {
       message:
         'You can no longer sign in with it, and you are signed out in all other browsers and applications.',
       label: 'Remove passkey',
+      subject: ({ account }, target) => account.passkeys.find(({ passkeyId }) => passkeyId === target)?.name,
     },
   },
 

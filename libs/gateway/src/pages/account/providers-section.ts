@@ -28,6 +28,7 @@ export const providersSection: AccountSection = {
       message:
         'You can no longer sign in with it, and you are signed out in all other browsers and applications.',
       label: 'Remove this way to sign in',
+      subject: ({ account }, target) => account.providers.find(({ name }) => name === target)?.displayName,
     },
   },
 

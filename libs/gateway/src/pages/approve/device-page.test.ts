@@ -131,7 +131,7 @@ describe('GET /device', () => {
     const { body } = await get(gateway, opened);
     const [, below = ''] = /<details>([^]*?)<\/details>/.exec(body) ?? [];
     expect(below).toContain('<summary>use Administration: 6 permissions</summary>');
-    for (const name of names) expect(below).toContain(`See ${name} <code>${name}</code>`);
+    for (const name of names) expect(below).toContain(`See ${name}</bdi> <code>${name}</code>`);
     const outside = body.replace(below, '');
     for (const text of ['know who you are', 'See orders']) expect(outside).toContain(text);
     expect(outside).not.toContain('admin.');

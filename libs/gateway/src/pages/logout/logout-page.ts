@@ -4,7 +4,14 @@ import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { rootCall } from '@tessera/rpc';
 import { endpointPaths, OAuthError } from '@tessera/oauth';
 import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
-import { accountPath, approvalsPath, devicePath, loginPath, passwordPath } from '../paths.ts';
+import {
+  accountPageNamed,
+  accountPath,
+  approvalsPath,
+  devicePath,
+  loginPath,
+  passwordPath,
+} from '../paths.ts';
 import { browserContext } from '../browser-context.ts';
 import { checkForm, fieldsOfForm, purpose } from '../form.ts';
 import type { PageHandler, PageContext } from '../page-context.ts';
@@ -87,7 +94,7 @@ function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
   const going = form.get('going') ?? '';
   if (going === 'device') return devicePath({ user_code: form.get('user_code') });
   if (going === 'approvals') return approvalsPath(form.get('tenant'));
-  if (going === 'account') return accountPath(form.get('tenant'));
+  if (going === 'account') return accountPath(form.get('tenant'), accountPageNamed(form.get('page') ?? ''));
   if (going === 'password') return passwordPath(form.get('tenant'));
   return undefined;
 }

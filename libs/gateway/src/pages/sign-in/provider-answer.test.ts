@@ -82,7 +82,7 @@ describe('the first page of a tenant with providers', () => {
     ['/device', purpose.signInTo('ABCD-EFGH'), 'going=device&user_code=ABCD-EFGH&tenant=acme&client_id='],
     ['/approvals', purpose.signInTo('acme'), 'going=approvals&tenant=acme&client_id='],
     ['/password', purpose.signInTo('acme'), 'going=password&tenant=acme'],
-    ['/account', purpose.signInTo('acme'), 'going=account&tenant=acme&visit=see'],
+    ['/account', purpose.signInTo('acme'), 'going=account&tenant=acme&visit=see&page=overview'],
   ])('tells authorize how %s goes on', async (url, of, resume) => {
     const location = 'https://idp.example/authorize';
     const gateway = open({
@@ -112,7 +112,7 @@ describe('GET /login/provider/:tenant/:provider', () => {
       const next = { next: { case: 'done' as const, value: {} } };
       const resume = 'going=account&tenant=acme';
       const answer = await get(open({ answerFromProvider: () => ({ next, resume, linkProblem }) }), url);
-      expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account?tenant=acme']);
+      expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account/sign-in?tenant=acme']);
       expect(answer.cookies).toMatchObject([{ name: 'tessera_account_result', value: result }]);
     },
   );

@@ -26,6 +26,8 @@ export interface SignInPlace {
   readonly fields: readonly Field[];
   /** The page of ours that the person is on the way to; undefined for an authorization request. */
   readonly page?: OwnPage;
+  /** The address of that page, if its forms are sent elsewhere: a browser that has nothing left to do goes on there. */
+  readonly home?: string;
   /** The purpose of the sign-in in words, and the `name` in it, for instance that of the application. */
   readonly lead: (interaction: Interaction) => readonly [string, string];
   /** The same as one sentence. */
@@ -39,16 +41,17 @@ export interface PlaceOfPage extends SignInPlace {
 
 /**
  * The place of a sign-in on the way to a page of ours. `lead` says what it is for, with the `name` of the organization;
- * `subject` is what the anti-forgery field is bound to.
+ * `subject` is what the anti-forgery field is bound to; `home` is the page, unless its forms are sent there, too.
  */
 export function signInToPage(given: {
   readonly path: '/account' | '/device' | '/approvals' | '/password';
   readonly page: OwnPage;
+  readonly home?: string;
   readonly lead: string;
   readonly subject: string;
   readonly fields: readonly Field[];
 }): PlaceOfPage {
-  const { path, page, lead, subject, fields } = given;
+  const { path, page, home = path, lead, subject, fields } = given;
   const organization = ({ tenantName }: Interaction) => (tenantName === '' ? page.tenantId : tenantName);
   return {
     path,
@@ -56,6 +59,7 @@ export function signInToPage(given: {
     purpose: purpose.signInTo(subject),
     fields,
     page,
+    home,
     lead: (interaction) => [lead, organization(interaction)],
     message: (interaction) => `Sign in first. ${lead.replace('<b>{name}</b>', organization(interaction))}`,
   };

@@ -2,15 +2,17 @@ import type { FastifyReply } from 'fastify';
 import { notUnderstood, rootCall, type CallOptions } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { ContinueResponse, Interaction, Step } from '@tessera/proto-gen/authorize';
-import { redirectToPage } from '@tessera/pages';
+import { redirectToPage, withParameters, type Field } from '@tessera/pages';
 import { browserContext } from '../browser-context.ts';
 import { countMailRequest } from '../count-mail-request.ts';
 import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { sendMismatch } from './mismatch.ts';
-import { fieldsOfForm } from '../form.ts';
+import { fieldsOfForm, purpose } from '../form.ts';
+import { requestAgain } from './carried-request.ts';
 import type { PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../send-page.ts';
 import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
+import { loginPath } from '../paths.ts';
 import { giveSession } from '../session.ts';
 import type { PlaceOfPage, SignInPlace } from './sign-in-place.ts';
 import { sendToClient } from './to-client.ts';
@@ -35,7 +37,7 @@ export async function sendSignIn(
     rootCall(request.incoming.requestId),
   );
   // The person has just signed in, and nothing is left to do.
-  if (next?.next.case === 'done') return redirectToPage(context.reply, place.path);
+  if (next?.next.case === 'done') return redirectToPage(context.reply, place.home ?? place.path);
   if (next?.next.case !== 'step') throw notUnderstood('how a sign-in begins');
   const isFirst = next.next.value.name === passwordPage.name;
   return sendStep(context, place, next.next.value, { person, error, isFirst });
@@ -174,6 +176,23 @@ export function sendElsewhere(
   return sendMismatch({ request, reply, gateway, browserId, tenantId, formTarget, resume });
 }
 
+/** Where the browser gets the page of a sign-in anew: as it is, or once it is over the one that begins it again. */
+function addressesAnew(place: SignInPlace, interactionId: string): readonly string[] {
+  const { page, path, home = path, fields } = place;
+  if (page !== undefined) return [withParameters(home, { tenant: page.tenantId })];
+  const again = requestAgain(new Map(fields.map(({ name, value }) => [name, value])));
+  return [loginPath(interactionId, again?.text), ...(again?.path === undefined ? [] : [again.path])];
+}
+
+/** The form with which somebody else begins the request anew; undefined where it cannot. */
+function signOutToBegin(context: PageContext, { fields }: SignInPlace): Field[] | undefined {
+  const carried = new Map(fields.map(({ name, value }) => [name, value]));
+  const query = requestAgain(carried)?.path?.split('?')[1];
+  return query === undefined
+    ? undefined
+    : fieldsOfForm(context, purpose.signOut, [{ name: 'continue', value: query }]);
+}
+
 /** A client that reads JSON has the time in `Retry-After`. */
 function problemOf({ code, message, retryAfterSeconds }: OAuthError): string {
   if (code !== 'rate_limited' || retryAfterSeconds === undefined) return message;
@@ -184,7 +203,7 @@ function problemOf({ code, message, retryAfterSeconds }: OAuthError): string {
 }
 
 /** Shows the page of a step. `form` is one that may have been refused. */
-export function sendStep(
+export async function sendStep(
   context: PageContext,
   place: SignInPlace,
   { name, interaction, problem, shown }: Step,
@@ -195,7 +214,7 @@ export function sendStep(
     /** Whether the visit has just begun at a page of ours: a password needs none that is stored, as that ends. */
     readonly isFirst?: boolean;
   },
-): FastifyReply {
+): Promise<FastifyReply> {
   const { request, reply, gateway } = context;
   const step = pageOfStep(name);
   if (step === undefined || interaction === undefined) throw notUnderstood(`the step ${name} of a sign-in`);
@@ -220,13 +239,20 @@ export function sendStep(
     ...(interaction.uiLocales === '' ? {} : { uiLocales: interaction.uiLocales }),
     data: {
       path: place.path,
+      home: place.home,
       lead,
       leadName,
       problem: refused?.message ?? (error && problemOf(error)),
       providers,
       buttons: buttonsOf(shown),
-      passkey: passkey && { ...passkey, interactionId: isFirst && interactionId },
+      passkey: passkey && {
+        ...passkey,
+        interactionId: isFirst && interactionId,
+        fresh: addressesAnew(place, interactionId),
+      },
       ...step.data(view),
+      ...(await step.load?.(context, { interaction, shown })),
+      ...(step.offersOthers && { others: signOutToBegin(context, place) }),
       fields: fieldsOfForm(context, place.purpose, [
         ...place.fields,
         ...(interactionId === '' || isFirst ? [] : [{ name: 'interaction', value: interactionId }]),

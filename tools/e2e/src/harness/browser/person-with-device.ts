@@ -17,6 +17,12 @@ export interface Device {
   chooseListed(field: Locator, entry: number): Promise<void>;
   /** How many passkeys it holds. */
   credentials(): Promise<number>;
+  /** What it calls the people of its passkeys. */
+  names(): Promise<string[]>;
+  /** From now on it does not recognize its owner, as when a finger is wet. */
+  refuse(): Promise<void>;
+  /** It does again. */
+  recognize(): Promise<void>;
   /** It is lost: the passkeys are gone. */
   lose(): Promise<void>;
   /** The person gets another one; the passkeys of the one before are out of reach. */
@@ -102,6 +108,11 @@ export async function withDevice(
         }
       },
       credentials: async () => (await held()).length,
+      names: async () => (await held()).map(({ userDisplayName = '' }) => userDisplayName),
+      refuse: async () =>
+        void (await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })),
+      recognize: async () =>
+        void (await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })),
       lose: async () => void (await cdp.send('WebAuthn.clearCredentials', { authenticatorId })),
       async replace() {
         await cdp.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });

@@ -61,8 +61,14 @@ describe('the account page in a real Chromium', () => {
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const notice = async (page: Page, text: string) =>
     page.getByRole('status').filter({ hasText: text }).waitFor();
-  const open = async (page: Page) => page.goto(`${baseUrl}/account?tenant=demo`);
+  const open = async (page: Page, name = '') => page.goto(`${baseUrl}/account${name}?tenant=demo`);
   const ready = async (page: Page) => heading(page, 'Your account');
+  const methods = async (page: Page) => heading(page, 'Sign-in methods');
+  /** By the navigation, from one page of the account to another. */
+  const go = async (page: Page, name: string) => {
+    await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+    await heading(page, name);
+  };
 
   async function byPassword(page: Page, username: string): Promise<void> {
     await page.getByLabel(/user name/i).fill(username);
@@ -95,11 +101,15 @@ describe('the account page in a real Chromium', () => {
       const { page } = device;
       await signIn(page, 'ann', 'Create a passkey');
       await device.replace();
+      await page.getByText('You have no recovery codes. Get some now').waitFor();
+      await look(page, 'overview');
+      await byKeyboard(page, 'Sign-in methods');
+      await methods(page);
       await byKeyboard(page, 'Add a passkey');
       await heading(page, 'Create a passkey');
       await look(page, 'add-passkey');
       await button(page, 'Create a passkey').press('Enter');
-      await ready(page);
+      await methods(page);
       const passkeys = page.getByRole('region', { name: 'Passkeys' });
       expect(await passkeys.getByRole('listitem').count()).toBe(2);
       await byKeyboard(page, 'Rename');
@@ -112,9 +122,9 @@ describe('the account page in a real Chromium', () => {
 
       // A password is not enough to remove a passkey: the person has a second factor.
       await page.context().clearCookies();
-      await open(page);
+      await open(page, '/sign-in');
       await byPassword(page, 'ann');
-      await ready(page);
+      await methods(page);
       const remove = async () => {
         const old = passkeys.getByRole('listitem').filter({ hasText: 'Old phone' });
         await old.getByRole('button', { name: 'Remove passkey' }).click();
@@ -131,7 +141,7 @@ describe('the account page in a real Chromium', () => {
       // Signed in with a passkey alone, which may be the one that is gone.
       await heading(page, 'Sign in');
       await button(page, 'Use a passkey').click();
-      await ready(page);
+      await methods(page);
       expect(await passkeys.getByRole('listitem').count()).toBe(1);
       expect(await passkeys.getByText('Old phone').count()).toBe(0);
     });
@@ -142,23 +152,27 @@ describe('the account page in a real Chromium', () => {
     await withDevice(async (device) => {
       const { page } = device;
       await signIn(page, 'liv', 'Create a passkey');
+      await go(page, 'Sign-in methods');
       await button(page, 'Get new recovery codes').click();
       await heading(page, 'Save your recovery codes');
       const [recoveryCode = ''] = await page.locator('ul code').allInnerTexts();
       await look(page, 'new-recovery-codes');
       const other = await page.context().newPage();
-      await open(other);
+      await open(other, '/sign-in');
       await other.getByText('You have no recovery codes.').waitFor();
       await other.close();
       await button(page, "I've saved my codes").click();
-      await ready(page);
+      await methods(page);
       await page.getByText('You have 10 recovery codes left.').waitFor();
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await ready(page);
+      await page.getByText('All is well.').waitFor();
 
       await device.replace();
       await page.context().clearCookies();
-      await open(page);
+      await open(page, '/sign-in');
       await byPassword(page, 'liv');
-      await ready(page);
+      await methods(page);
       const remove = async () => {
         const passkeys = page.getByRole('region', { name: 'Passkeys' });
         await passkeys.getByRole('button', { name: 'Remove passkey' }).click();
@@ -191,6 +205,9 @@ describe('the account page in a real Chromium', () => {
     await call('Create', { user: { username: 'max', password } });
     await withDevice(async ({ page }) => {
       await signIn(page, 'max', 'Not now');
+      await page.getByText('You have no second way to sign in.').waitFor();
+      await page.getByRole('main').getByRole('link', { name: 'Sign-in methods' }).last().click();
+      await methods(page);
       await button(page, 'Set up an authenticator app').click();
       await heading(page, 'Set up an authenticator app');
       await look(page, 'set-up-app');
@@ -205,8 +222,8 @@ describe('the account page in a real Chromium', () => {
 
       // Nothing is set up yet, and nobody is signed out: not the other tab, and no other browser is asked for a code.
       const tab = await page.context().newPage();
-      await open(tab);
-      await ready(tab);
+      await open(tab, '/sign-in');
+      await methods(tab);
       await tab.getByText('You have no authenticator app.').waitFor();
       await withDevice(async ({ page: before }) => {
         await open(before);
@@ -217,10 +234,10 @@ describe('the account page in a real Chromium', () => {
       await heading(page, 'Save your recovery codes');
       expect(await page.locator('ul code').allInnerTexts()).toEqual(codes);
       await button(page, "I've saved my codes").dblclick();
-      await ready(page);
+      await methods(page);
       await page.getByText('You have 10 recovery codes left.').waitFor();
       await tab.reload();
-      await ready(tab);
+      await methods(tab);
       await tab.getByText('You have an authenticator app.').waitFor();
       await tab.close();
       await withDevice(async ({ page: other }) => {
@@ -244,7 +261,7 @@ describe('the account page in a real Chromium', () => {
         await heading(other, 'Sign in');
       });
       await page.reload();
-      await ready(page);
+      await methods(page);
     });
   });
 
@@ -298,9 +315,9 @@ describe('the account page in a real Chromium', () => {
       await withDevice(
         async ({ page: other }) => {
           await signIn(other, 'tom', 'Not now');
-          await open(page);
-          await ready(page);
-          await look(page, 'whole');
+          await open(page, '/devices');
+          await heading(page, 'Devices');
+          await look(page, 'devices');
           const there = page.getByRole('listitem').filter({ hasText: 'Firefox on Linux' });
           await there.getByRole('button', { name: 'Sign out there' }).click();
           await notice(page, 'That browser is signed out.');
@@ -310,8 +327,15 @@ describe('the account page in a real Chromium', () => {
         { userAgent },
       );
 
+      await go(page, 'Applications');
+      await look(page, 'applications');
+      await button(page, 'Remove access').click();
+      await heading(page, 'Remove the access of this application?');
       await button(page, 'Remove access').click();
       await notice(page, 'The application no longer has access.');
+      await go(page, 'Activity');
+      await page.getByText('You removed the access of Partner.').waitFor();
+      await look(page, 'activity');
       expect((await token({ grant_type: 'refresh_token', refresh_token: second })).error).toBe(
         'invalid_grant',
       );

@@ -246,8 +246,22 @@ describe('the pages of credentials in a real Chromium', () => {
     expect(server.output).not.toContain(recoveryCode);
   });
 
-  it('a third-party application asks a person once, who denies and then allows it', async () => {
-    await call('Create', { user: { username: 'kim', password } });
+  it('a third-party application asks a person once, who reads who asks, denies and then allows it', async () => {
+    for (const username of ['kim', 'kai']) await call('Create', { user: { username, password } });
+    await call(
+      'Update',
+      {
+        application: {
+          clientId: 'demo-web',
+          description: 'Shows your orders.',
+          descriptions: { de: 'Zeigt Ihre Bestellungen.' },
+          publisher: 'Demo Software',
+          homepage: 'https://demo.example/about',
+        },
+        takeOver: true,
+      },
+      'ApplicationsService',
+    );
     const thirdParty = async (isThirdParty: boolean) =>
       call(
         'Update',
@@ -258,9 +272,23 @@ describe('the pages of credentials in a real Chromium', () => {
     await withPage(async (page) => {
       await signIn(page, 'kim', password);
       await heading(page, 'Allow access?');
+      for (const text of ['Shows your orders.', 'Demo Software']) await page.getByText(text).waitFor();
+      expect(await page.getByRole('link', { name: 'demo.example' }).getAttribute('href')).toBe(
+        'https://demo.example/about',
+      );
       await expectAccessible(page);
       await look(page, 'consent');
-      await page.getByRole('button', { name: 'Deny' }).click();
+      // Somebody else is at the browser.
+      await page.getByRole('button', { name: 'Not you?' }).click();
+      await heading(page, 'Sign in');
+      await page.getByLabel(/user name/i).fill('kai');
+      await page.getByLabel('Password', { exact: true }).fill(password);
+      await page.setExtraHTTPHeaders({ 'accept-language': 'de' });
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByText('bittet um Zugriff auf Ihr Konto kai').waitFor();
+      await page.getByText('Zeigt Ihre Bestellungen.').waitFor();
+      await page.setExtraHTTPHeaders({});
+      await page.getByRole('button', { name: 'Ablehnen' }).click();
       await page.getByText('access_denied').waitFor();
       await page.goto(`${baseUrl}/demo/sign-in`);
       await heading(page, 'Allow access?');

@@ -87,6 +87,7 @@ describe('a sign-in with a code by mail, in a real Chromium', () => {
       const code = await codeFor('account eve at');
       await enter(page, `${code.slice(0, 4)} ${code.slice(4)}`);
       await heading(page, 'Your account');
+      await page.getByRole('navigation').getByRole('link', { name: 'Sign-in methods' }).click();
       await page.getByText('You can sign in with a code that we email to eve@demo.example.').waitFor();
       await look(page, 'account');
     });

@@ -62,6 +62,11 @@ describe('an account of one’s own in a real Chromium', () => {
 
   const account = async (page: Page) => page.goto(`${start.baseUrl}/account?tenant=demo`);
 
+  const go = async (page: Page, name: string) => {
+    await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+    await heading(page, name);
+  };
+
   async function signIn(page: Page, username: string): Promise<void> {
     await account(page);
     await byPassword(page, username);
@@ -195,6 +200,8 @@ describe('an account of one’s own in a real Chromium', () => {
     await withPage(async (page) => {
       await signIn(page, 'may');
       await page.getByText('Your e-mail address is not confirmed yet.').waitFor();
+      await go(page, 'Profile');
+      await page.getByText('Your e-mail address is not confirmed yet.').waitFor();
       await page.getByText('Change your name').click();
       await page.getByLabel('Name', { exact: true }).fill('May Lee');
       await button(page, 'Save').click();
@@ -212,6 +219,7 @@ describe('an account of one’s own in a real Chromium', () => {
       await heading(page, 'Your e-mail address is confirmed');
       await mailed(page, 'A change to your account at Demo', 'may@demo.example');
       await account(page);
+      await go(page, 'Profile');
       await page.getByText('may@new.example').waitFor();
       expect(await page.getByText('Your e-mail address is not confirmed yet.').count()).toBe(0);
     });
@@ -222,6 +230,7 @@ describe('an account of one’s own in a real Chromium', () => {
       await account(page);
       await byPassword(page, 'ada', 'correct horse battery staple');
       await heading(page, 'Your account');
+      await go(page, 'Profile');
       await page.getByText('Your organization manages your name and your e-mail address.').waitFor();
       expect(await page.getByText('Change your name').count()).toBe(0);
     });
@@ -234,11 +243,12 @@ describe('an account of one’s own in a real Chromium', () => {
     await withPage(
       async (page) => {
         await signIn(page, 'sam');
+        await go(page, 'Devices');
         await page.getByRole('heading', { name: 'Firefox on Linux' }).waitFor();
         const { text, link } = await mailed(page, 'New sign-in to your account at Demo', 'sam@demo.example');
         expect(text).toContain('Firefox on Linux');
         await page.goto(link ?? '');
-        await heading(page, 'Your account');
+        await heading(page, 'Devices');
       },
       { userAgent },
     );
@@ -265,10 +275,13 @@ describe('an account of one’s own in a real Chromium', () => {
         refresh_token: first,
       });
       expect(second).toMatch(/^tr_/);
+      await account(page);
+      await go(page, 'Profile');
       expect(await page.getByRole('heading', { name: 'Close your account' }).count()).toBe(0);
       await change({ accountClosing: true });
       await withPage(async (other) => {
         await signIn(other, 'gil');
+        await go(other, 'Profile');
         await button(other, 'Close account').click();
         await heading(other, 'Close your account?');
         await look(other, 'closing');
@@ -291,13 +304,14 @@ describe('an account of one’s own in a real Chromium', () => {
     await person('tia');
     await withPage(async (page) => {
       await signIn(page, 'tia');
+      await go(page, 'Sign-in methods');
       await button(page, 'Set up an authenticator app').click();
       const secret = (await page.locator('code').innerText()).replaceAll(' ', '');
       const app = URI.parse(`otpauth://totp/tia?secret=${secret}`);
       await page.getByLabel('Code', { exact: true }).fill(app.generate());
       await button(page, 'Continue').click();
       await button(page, "I've saved my codes").click();
-      await heading(page, 'Your account');
+      await heading(page, 'Sign-in methods');
       await step(hourMs);
       try {
         const remove = async () => {

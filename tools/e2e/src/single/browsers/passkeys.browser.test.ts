@@ -156,6 +156,7 @@ describe('passkeys in a real Chromium', () => {
       await page.goto(`${server.baseUrl}/account?tenant=demo`);
       await button(page, 'Use a passkey').click();
       await heading(page, 'Your account');
+      await page.getByRole('navigation').getByRole('link', { name: 'Sign-in methods' }).click();
       const passkeys = page.getByRole('region', { name: 'Passkeys' });
       await passkeys.getByRole('button', { name: 'Remove passkey' }).click();
       await heading(page, 'Remove this passkey?');

@@ -228,6 +228,7 @@ describe('providers of a tenant in a real Chromium', () => {
       await button(page, 'Continue').click();
       await page.getByLabel('Password', { exact: true }).fill(password);
       await button(page, 'Sign in').click();
+      await page.getByRole('navigation').getByRole('link', { name: 'Sign-in methods' }).click();
       await button(page, 'Link Corp').click();
       await atCompany(page, 'edward');
       await page.getByText('You can sign in with it now.').waitFor();

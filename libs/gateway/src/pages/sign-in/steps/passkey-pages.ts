@@ -36,7 +36,10 @@ export const passkeyEnrolmentPage: StepPage = {
     isRequired(shown) || shown['passkey_asked'] !== undefined
       ? 'Create a passkey'
       : 'Sign in without a password next time?',
-  data: ({ shown }) => ({ isRequired: isRequired(shown) }),
+  data: ({ shown }) => ({
+    isRequired: isRequired(shown),
+    isOffered: !isRequired(shown) && shown['passkey_asked'] === undefined,
+  }),
   problems: {
     no_passkey: { status: 400, message: 'No passkey was created. Try again.' },
   },

@@ -1,5 +1,7 @@
 import type { Values } from '@tessera/languages';
 import type { Account } from '@tessera/proto-gen/account';
+import type { Interaction } from '@tessera/proto-gen/authorize';
+import type { PageContext } from '../../page-context.ts';
 import type { Person } from '../../signed-in-person.ts';
 
 /** What the page of a step can show. */
@@ -10,6 +12,12 @@ export interface StepView {
   readonly form?: ReadonlyMap<string, string> | undefined;
   /** Who is signed in and must sign in again; undefined at any other sign-in. */
   readonly person?: Person | undefined;
+}
+
+/** Whose step it is. */
+export interface StepAsked {
+  readonly interaction: Interaction;
+  readonly shown: StepView['shown'];
 }
 
 /** The page of one step of a sign-in, the same wherever the person signs in. */
@@ -26,6 +34,10 @@ export interface StepPage {
   readonly button?: (shown: StepView['shown']) => string | undefined;
   /** What the template shows in addition to title, purpose and `problem`. */
   readonly data: (view: StepView) => object;
+  /** The same, of what has to be asked for. */
+  readonly load?: (context: PageContext, asked: StepAsked) => Promise<object>;
+  /** Whether the page offers to go on as somebody else. */
+  readonly offersOthers?: true;
   /** Whether the template refers to a script. */
   readonly script?: true;
   /** Whether a form asks for mail, which is limited for an address. */

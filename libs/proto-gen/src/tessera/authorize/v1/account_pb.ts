@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/account.proto.
  */
 export const file_tessera_authorize_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50IvgDCgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQSMgoKYWN0aXZpdGllcxgJIAMoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjdGl2aXR5EjcKCXByb3ZpZGVycxgKIAMoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxpbmtlZFByb3ZpZGVyEhYKDmVtYWlsX3ZlcmlmaWVkGAsgASgIEhAKCGRlY2xhcmVkGAwgASgIEhIKCnNlbmRzX21haWwYDSABKAgSEAoIY2xvc2FibGUYDiABKAgSFwoPc2lnbl9pbl9tZXRob2RzGA8gAygJImMKDkxpbmtlZFByb3ZpZGVyEgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi0KCWxpbmtfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKCEFjdGl2aXR5EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCRISCgp1c2VyX2FnZW50GAYgASgJIp8BCgdQYXNza2V5EhIKCnBhc3NrZXlfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc3luY2VkGAUgASgIIrABCg5Ccm93c2VyU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnVzZXJfYWdlbnQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXAoHQ29uc2VudBIRCgljbGllbnRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEi4KCmdyYW50X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlgKEUNoYW5nZU5hbWVSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIMCgRuYW1lGAIgASgJIksKEkNoYW5nZU5hbWVSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0icQoSQ2hhbmdlRW1haWxSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBISCgVlbWFpbBgCIAEoCUIDgAEBEhAKCGxhbmd1YWdlGAMgASgJIkwKE0NoYW5nZUVtYWlsUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtIkwKE0Nsb3NlQWNjb3VudFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0Ik0KFENsb3NlQWNjb3VudFJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSJvChRSZW5hbWVQYXNza2V5UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKcGFzc2tleV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJIk4KFVJlbmFtZVBhc3NrZXlSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0iYAoTUmVtb3ZlRmFjdG9yUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKcGFzc2tleV9pZBgCIAEoCSKAAQoUUmVtb3ZlRmFjdG9yUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uIm4KE0xpbmtQcm92aWRlclJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhAKCHByb3ZpZGVyGAIgASgJEg4KBnJlc3VtZRgDIAEoCSJkChRMaW5rUHJvdmlkZXJSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SFQoIbG9jYXRpb24YAiABKAlCA4ABASJgChVVbmxpbmtQcm92aWRlclJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhAKCHByb3ZpZGVyGAIgASgJIoIBChZVbmxpbmtQcm92aWRlclJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbRIxCgdzZXNzaW9uGAIgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbiJiChVFbmRPd25TZXNzaW9uc1JlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKCnNlc3Npb25faWQYAiABKAkihQEKFkVuZE93blNlc3Npb25zUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjQKCHNlc3Npb25zGAIgAygLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uImAKFFJldm9rZUNvbnNlbnRSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkiTgoVUmV2b2tlQ29uc2VudFJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSrBAgoOQWNjb3VudFByb2JsZW0SHwobQUNDT1VOVF9QUk9CTEVNX1VOU1BFQ0lGSUVEEAASHgoaQUNDT1VOVF9QUk9CTEVNX1NJR05FRF9PVVQQARIbChdBQ0NPVU5UX1BST0JMRU1fVU5LTk9XThACEhwKGEFDQ09VTlRfUFJPQkxFTV9CQURfVEVYVBADEiEKHUFDQ09VTlRfUFJPQkxFTV9TSUdOX0lOX0FHQUlOEAQSHwobQUNDT1VOVF9QUk9CTEVNX0xBU1RfV0FZX0lOEAUSKAokQUNDT1VOVF9QUk9CTEVNX1BST1ZJREVSX1VOUkVBQ0hBQkxFEAYSHQoZQUNDT1VOVF9QUk9CTEVNX1JFQURfT05MWRAHEiYKIkFDQ09VTlRfUFJPQkxFTV9MQVNUX0FETUlOSVNUUkFUT1IQCDKyCQoOQWNjb3VudFNlcnZpY2UScQoKR2V0QWNjb3VudBInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEFjY291bnRSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0QWNjb3VudFJlc3BvbnNlIhCQAgHq4BgJCgdnYXRld2F5Em4KCkNoYW5nZU5hbWUSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5DaGFuZ2VOYW1lUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZU5hbWVSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJxCgtDaGFuZ2VFbWFpbBIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZUVtYWlsUmVxdWVzdBopLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZUVtYWlsUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMQ2xvc2VBY2NvdW50EikudGVzc2VyYS5hdXRob3JpemUudjEuQ2xvc2VBY2NvdW50UmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNsb3NlQWNjb3VudFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EncKDVJlbmFtZVBhc3NrZXkSKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW5hbWVQYXNza2V5UmVxdWVzdBorLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbmFtZVBhc3NrZXlSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ0CgxSZW1vdmVGYWN0b3ISKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW1vdmVGYWN0b3JSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuUmVtb3ZlRmFjdG9yUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMTGlua1Byb3ZpZGVyEikudGVzc2VyYS5hdXRob3JpemUudjEuTGlua1Byb3ZpZGVyUmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxpbmtQcm92aWRlclJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnoKDlVubGlua1Byb3ZpZGVyEisudGVzc2VyYS5hdXRob3JpemUudjEuVW5saW5rUHJvdmlkZXJSZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuVW5saW5rUHJvdmlkZXJSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ6Cg5FbmRPd25TZXNzaW9ucxIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZE93blNlc3Npb25zUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZE93blNlc3Npb25zUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdwoNUmV2b2tlQ29uc2VudBIqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJldm9rZUNvbnNlbnRSZXF1ZXN0GisudGVzc2VyYS5hdXRob3JpemUudjEuUmV2b2tlQ29uc2VudFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5YgZwcm90bzM", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
+  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50IrsECgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQSMgoKYWN0aXZpdGllcxgJIAMoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjdGl2aXR5EjcKCXByb3ZpZGVycxgKIAMoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxpbmtlZFByb3ZpZGVyEhYKDmVtYWlsX3ZlcmlmaWVkGAsgASgIEhAKCGRlY2xhcmVkGAwgASgIEhIKCnNlbmRzX21haWwYDSABKAgSEAoIY2xvc2FibGUYDiABKAgSFwoPc2lnbl9pbl9tZXRob2RzGA8gAygJEkEKEWFjY2VwdGVkX3Bhc3NrZXlzGBAgAygLMiYudGVzc2VyYS5hdXRob3JpemUudjEuQWNjZXB0ZWRQYXNza2V5cyJyChBBY2NlcHRlZFBhc3NrZXlzEg0KBXJwX2lkGAEgASgJEhMKC3VzZXJfaGFuZGxlGAIgASgJEhYKDmNyZWRlbnRpYWxfaWRzGAMgAygJEgwKBG5hbWUYBCABKAkSFAoMZGlzcGxheV9uYW1lGAUgASgJImMKDkxpbmtlZFByb3ZpZGVyEgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi0KCWxpbmtfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKCEFjdGl2aXR5EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCRISCgp1c2VyX2FnZW50GAYgASgJIp8BCgdQYXNza2V5EhIKCnBhc3NrZXlfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc3luY2VkGAUgASgIIrABCg5Ccm93c2VyU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnVzZXJfYWdlbnQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXAoHQ29uc2VudBIRCgljbGllbnRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEi4KCmdyYW50X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlgKEUNoYW5nZU5hbWVSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIMCgRuYW1lGAIgASgJIksKEkNoYW5nZU5hbWVSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0icQoSQ2hhbmdlRW1haWxSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBISCgVlbWFpbBgCIAEoCUIDgAEBEhAKCGxhbmd1YWdlGAMgASgJIkwKE0NoYW5nZUVtYWlsUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtIkwKE0Nsb3NlQWNjb3VudFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0Ik0KFENsb3NlQWNjb3VudFJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSJvChRSZW5hbWVQYXNza2V5UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKcGFzc2tleV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJIk4KFVJlbmFtZVBhc3NrZXlSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0iYAoTUmVtb3ZlRmFjdG9yUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKcGFzc2tleV9pZBgCIAEoCSKAAQoUUmVtb3ZlRmFjdG9yUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uIm4KE0xpbmtQcm92aWRlclJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhAKCHByb3ZpZGVyGAIgASgJEg4KBnJlc3VtZRgDIAEoCSJkChRMaW5rUHJvdmlkZXJSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SFQoIbG9jYXRpb24YAiABKAlCA4ABASJgChVVbmxpbmtQcm92aWRlclJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhAKCHByb3ZpZGVyGAIgASgJIoIBChZVbmxpbmtQcm92aWRlclJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbRIxCgdzZXNzaW9uGAIgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbiJiChVFbmRPd25TZXNzaW9uc1JlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKCnNlc3Npb25faWQYAiABKAkihQEKFkVuZE93blNlc3Npb25zUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjQKCHNlc3Npb25zGAIgAygLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uImAKFFJldm9rZUNvbnNlbnRSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkiTgoVUmV2b2tlQ29uc2VudFJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSrBAgoOQWNjb3VudFByb2JsZW0SHwobQUNDT1VOVF9QUk9CTEVNX1VOU1BFQ0lGSUVEEAASHgoaQUNDT1VOVF9QUk9CTEVNX1NJR05FRF9PVVQQARIbChdBQ0NPVU5UX1BST0JMRU1fVU5LTk9XThACEhwKGEFDQ09VTlRfUFJPQkxFTV9CQURfVEVYVBADEiEKHUFDQ09VTlRfUFJPQkxFTV9TSUdOX0lOX0FHQUlOEAQSHwobQUNDT1VOVF9QUk9CTEVNX0xBU1RfV0FZX0lOEAUSKAokQUNDT1VOVF9QUk9CTEVNX1BST1ZJREVSX1VOUkVBQ0hBQkxFEAYSHQoZQUNDT1VOVF9QUk9CTEVNX1JFQURfT05MWRAHEiYKIkFDQ09VTlRfUFJPQkxFTV9MQVNUX0FETUlOSVNUUkFUT1IQCDKyCQoOQWNjb3VudFNlcnZpY2UScQoKR2V0QWNjb3VudBInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEFjY291bnRSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0QWNjb3VudFJlc3BvbnNlIhCQAgHq4BgJCgdnYXRld2F5Em4KCkNoYW5nZU5hbWUSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5DaGFuZ2VOYW1lUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZU5hbWVSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJxCgtDaGFuZ2VFbWFpbBIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZUVtYWlsUmVxdWVzdBopLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZUVtYWlsUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMQ2xvc2VBY2NvdW50EikudGVzc2VyYS5hdXRob3JpemUudjEuQ2xvc2VBY2NvdW50UmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNsb3NlQWNjb3VudFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EncKDVJlbmFtZVBhc3NrZXkSKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW5hbWVQYXNza2V5UmVxdWVzdBorLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbmFtZVBhc3NrZXlSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ0CgxSZW1vdmVGYWN0b3ISKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW1vdmVGYWN0b3JSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuUmVtb3ZlRmFjdG9yUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMTGlua1Byb3ZpZGVyEikudGVzc2VyYS5hdXRob3JpemUudjEuTGlua1Byb3ZpZGVyUmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxpbmtQcm92aWRlclJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnoKDlVubGlua1Byb3ZpZGVyEisudGVzc2VyYS5hdXRob3JpemUudjEuVW5saW5rUHJvdmlkZXJSZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuVW5saW5rUHJvdmlkZXJSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ6Cg5FbmRPd25TZXNzaW9ucxIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZE93blNlc3Npb25zUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZE93blNlc3Npb25zUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdwoNUmV2b2tlQ29uc2VudBIqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJldm9rZUNvbnNlbnRSZXF1ZXN0GisudGVzc2VyYS5hdXRob3JpemUudjEuUmV2b2tlQ29uc2VudFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5YgZwcm90bzM", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
 
 /**
  * @generated from message tessera.authorize.v1.GetAccountRequest
@@ -149,6 +149,13 @@ export type Account = Message<"tessera.authorize.v1.Account"> & {
    * @generated from field: repeated string sign_in_methods = 15;
    */
   signInMethods: string[];
+
+  /**
+   * What browsers are told of the person's passkeys: for each domain and handle, also where none is left.
+   *
+   * @generated from field: repeated tessera.authorize.v1.AcceptedPasskeys accepted_passkeys = 16;
+   */
+  acceptedPasskeys: AcceptedPasskeys[];
 };
 
 /**
@@ -157,6 +164,49 @@ export type Account = Message<"tessera.authorize.v1.Account"> & {
  */
 export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
   messageDesc(file_tessera_authorize_v1_account, 2);
+
+/**
+ * Parameters of the signal methods of a browser (WebAuthn L3 §5.1.10).
+ *
+ * @generated from message tessera.authorize.v1.AcceptedPasskeys
+ */
+export type AcceptedPasskeys = Message<"tessera.authorize.v1.AcceptedPasskeys"> & {
+  /**
+   * @generated from field: string rp_id = 1;
+   */
+  rpId: string;
+
+  /**
+   * Base64url.
+   *
+   * @generated from field: string user_handle = 2;
+   */
+  userHandle: string;
+
+  /**
+   * @generated from field: repeated string credential_ids = 3;
+   */
+  credentialIds: string[];
+
+  /**
+   * Names of the person, as the passkeys have them.
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string display_name = 5;
+   */
+  displayName: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.AcceptedPasskeys.
+ * Use `create(AcceptedPasskeysSchema)` to create a new message.
+ */
+export const AcceptedPasskeysSchema: GenMessage<AcceptedPasskeys> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 3);
 
 /**
  * @generated from message tessera.authorize.v1.LinkedProvider
@@ -185,7 +235,7 @@ export type LinkedProvider = Message<"tessera.authorize.v1.LinkedProvider"> & {
  * Use `create(LinkedProviderSchema)` to create a new message.
  */
 export const LinkedProviderSchema: GenMessage<LinkedProvider> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 3);
+  messageDesc(file_tessera_authorize_v1_account, 4);
 
 /**
  * @generated from message tessera.authorize.v1.Activity
@@ -235,7 +285,7 @@ export type Activity = Message<"tessera.authorize.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 4);
+  messageDesc(file_tessera_authorize_v1_account, 5);
 
 /**
  * @generated from message tessera.authorize.v1.Passkey
@@ -276,7 +326,7 @@ export type Passkey = Message<"tessera.authorize.v1.Passkey"> & {
  * Use `create(PasskeySchema)` to create a new message.
  */
 export const PasskeySchema: GenMessage<Passkey> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 5);
+  messageDesc(file_tessera_authorize_v1_account, 6);
 
 /**
  * @generated from message tessera.authorize.v1.BrowserSession
@@ -317,7 +367,7 @@ export type BrowserSession = Message<"tessera.authorize.v1.BrowserSession"> & {
  * Use `create(BrowserSessionSchema)` to create a new message.
  */
 export const BrowserSessionSchema: GenMessage<BrowserSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 6);
+  messageDesc(file_tessera_authorize_v1_account, 7);
 
 /**
  * @generated from message tessera.authorize.v1.Consent
@@ -344,7 +394,7 @@ export type Consent = Message<"tessera.authorize.v1.Consent"> & {
  * Use `create(ConsentSchema)` to create a new message.
  */
 export const ConsentSchema: GenMessage<Consent> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 7);
+  messageDesc(file_tessera_authorize_v1_account, 8);
 
 /**
  * @generated from message tessera.authorize.v1.ChangeNameRequest
@@ -366,7 +416,7 @@ export type ChangeNameRequest = Message<"tessera.authorize.v1.ChangeNameRequest"
  * Use `create(ChangeNameRequestSchema)` to create a new message.
  */
 export const ChangeNameRequestSchema: GenMessage<ChangeNameRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 8);
+  messageDesc(file_tessera_authorize_v1_account, 9);
 
 /**
  * @generated from message tessera.authorize.v1.ChangeNameResponse
@@ -383,7 +433,7 @@ export type ChangeNameResponse = Message<"tessera.authorize.v1.ChangeNameRespons
  * Use `create(ChangeNameResponseSchema)` to create a new message.
  */
 export const ChangeNameResponseSchema: GenMessage<ChangeNameResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 9);
+  messageDesc(file_tessera_authorize_v1_account, 10);
 
 /**
  * @generated from message tessera.authorize.v1.ChangeEmailRequest
@@ -412,7 +462,7 @@ export type ChangeEmailRequest = Message<"tessera.authorize.v1.ChangeEmailReques
  * Use `create(ChangeEmailRequestSchema)` to create a new message.
  */
 export const ChangeEmailRequestSchema: GenMessage<ChangeEmailRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 10);
+  messageDesc(file_tessera_authorize_v1_account, 11);
 
 /**
  * @generated from message tessera.authorize.v1.ChangeEmailResponse
@@ -429,7 +479,7 @@ export type ChangeEmailResponse = Message<"tessera.authorize.v1.ChangeEmailRespo
  * Use `create(ChangeEmailResponseSchema)` to create a new message.
  */
 export const ChangeEmailResponseSchema: GenMessage<ChangeEmailResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 11);
+  messageDesc(file_tessera_authorize_v1_account, 12);
 
 /**
  * @generated from message tessera.authorize.v1.CloseAccountRequest
@@ -446,7 +496,7 @@ export type CloseAccountRequest = Message<"tessera.authorize.v1.CloseAccountRequ
  * Use `create(CloseAccountRequestSchema)` to create a new message.
  */
 export const CloseAccountRequestSchema: GenMessage<CloseAccountRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 12);
+  messageDesc(file_tessera_authorize_v1_account, 13);
 
 /**
  * @generated from message tessera.authorize.v1.CloseAccountResponse
@@ -463,7 +513,7 @@ export type CloseAccountResponse = Message<"tessera.authorize.v1.CloseAccountRes
  * Use `create(CloseAccountResponseSchema)` to create a new message.
  */
 export const CloseAccountResponseSchema: GenMessage<CloseAccountResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 13);
+  messageDesc(file_tessera_authorize_v1_account, 14);
 
 /**
  * @generated from message tessera.authorize.v1.RenamePasskeyRequest
@@ -490,7 +540,7 @@ export type RenamePasskeyRequest = Message<"tessera.authorize.v1.RenamePasskeyRe
  * Use `create(RenamePasskeyRequestSchema)` to create a new message.
  */
 export const RenamePasskeyRequestSchema: GenMessage<RenamePasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 14);
+  messageDesc(file_tessera_authorize_v1_account, 15);
 
 /**
  * @generated from message tessera.authorize.v1.RenamePasskeyResponse
@@ -507,7 +557,7 @@ export type RenamePasskeyResponse = Message<"tessera.authorize.v1.RenamePasskeyR
  * Use `create(RenamePasskeyResponseSchema)` to create a new message.
  */
 export const RenamePasskeyResponseSchema: GenMessage<RenamePasskeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 15);
+  messageDesc(file_tessera_authorize_v1_account, 16);
 
 /**
  * @generated from message tessera.authorize.v1.RemoveFactorRequest
@@ -531,7 +581,7 @@ export type RemoveFactorRequest = Message<"tessera.authorize.v1.RemoveFactorRequ
  * Use `create(RemoveFactorRequestSchema)` to create a new message.
  */
 export const RemoveFactorRequestSchema: GenMessage<RemoveFactorRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 16);
+  messageDesc(file_tessera_authorize_v1_account, 17);
 
 /**
  * @generated from message tessera.authorize.v1.RemoveFactorResponse
@@ -553,7 +603,7 @@ export type RemoveFactorResponse = Message<"tessera.authorize.v1.RemoveFactorRes
  * Use `create(RemoveFactorResponseSchema)` to create a new message.
  */
 export const RemoveFactorResponseSchema: GenMessage<RemoveFactorResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 17);
+  messageDesc(file_tessera_authorize_v1_account, 18);
 
 /**
  * @generated from message tessera.authorize.v1.LinkProviderRequest
@@ -584,7 +634,7 @@ export type LinkProviderRequest = Message<"tessera.authorize.v1.LinkProviderRequ
  * Use `create(LinkProviderRequestSchema)` to create a new message.
  */
 export const LinkProviderRequestSchema: GenMessage<LinkProviderRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 18);
+  messageDesc(file_tessera_authorize_v1_account, 19);
 
 /**
  * @generated from message tessera.authorize.v1.LinkProviderResponse
@@ -608,7 +658,7 @@ export type LinkProviderResponse = Message<"tessera.authorize.v1.LinkProviderRes
  * Use `create(LinkProviderResponseSchema)` to create a new message.
  */
 export const LinkProviderResponseSchema: GenMessage<LinkProviderResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 19);
+  messageDesc(file_tessera_authorize_v1_account, 20);
 
 /**
  * @generated from message tessera.authorize.v1.UnlinkProviderRequest
@@ -632,7 +682,7 @@ export type UnlinkProviderRequest = Message<"tessera.authorize.v1.UnlinkProvider
  * Use `create(UnlinkProviderRequestSchema)` to create a new message.
  */
 export const UnlinkProviderRequestSchema: GenMessage<UnlinkProviderRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 20);
+  messageDesc(file_tessera_authorize_v1_account, 21);
 
 /**
  * @generated from message tessera.authorize.v1.UnlinkProviderResponse
@@ -654,7 +704,7 @@ export type UnlinkProviderResponse = Message<"tessera.authorize.v1.UnlinkProvide
  * Use `create(UnlinkProviderResponseSchema)` to create a new message.
  */
 export const UnlinkProviderResponseSchema: GenMessage<UnlinkProviderResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 21);
+  messageDesc(file_tessera_authorize_v1_account, 22);
 
 /**
  * @generated from message tessera.authorize.v1.EndOwnSessionsRequest
@@ -678,7 +728,7 @@ export type EndOwnSessionsRequest = Message<"tessera.authorize.v1.EndOwnSessions
  * Use `create(EndOwnSessionsRequestSchema)` to create a new message.
  */
 export const EndOwnSessionsRequestSchema: GenMessage<EndOwnSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 22);
+  messageDesc(file_tessera_authorize_v1_account, 23);
 
 /**
  * @generated from message tessera.authorize.v1.EndOwnSessionsResponse
@@ -702,7 +752,7 @@ export type EndOwnSessionsResponse = Message<"tessera.authorize.v1.EndOwnSession
  * Use `create(EndOwnSessionsResponseSchema)` to create a new message.
  */
 export const EndOwnSessionsResponseSchema: GenMessage<EndOwnSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 23);
+  messageDesc(file_tessera_authorize_v1_account, 24);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentRequest
@@ -724,7 +774,7 @@ export type RevokeConsentRequest = Message<"tessera.authorize.v1.RevokeConsentRe
  * Use `create(RevokeConsentRequestSchema)` to create a new message.
  */
 export const RevokeConsentRequestSchema: GenMessage<RevokeConsentRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 24);
+  messageDesc(file_tessera_authorize_v1_account, 25);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentResponse
@@ -741,7 +791,7 @@ export type RevokeConsentResponse = Message<"tessera.authorize.v1.RevokeConsentR
  * Use `create(RevokeConsentResponseSchema)` to create a new message.
  */
 export const RevokeConsentResponseSchema: GenMessage<RevokeConsentResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 25);
+  messageDesc(file_tessera_authorize_v1_account, 26);
 
 /**
  * Why nothing has changed.

@@ -4,10 +4,9 @@ import { browserContext } from '../browser-context.ts';
 import type { PageContext } from '../page-context.ts';
 import { noteSessionEnd } from '../session.ts';
 import type { AccountResult } from './account-results.ts';
-import { resultOf, type AccountSection } from './account-section.ts';
+import { resultOf, type AccountContent, type AccountSection } from './account-section.ts';
 
-/** The browsers in which a person is signed in. */
-export const sessionsSection: AccountSection = {
+const sessions: AccountSection = {
   name: 'sessions',
 
   show: ({ account, session, fieldsOf }) => ({
@@ -29,16 +28,19 @@ export const sessionsSection: AccountSection = {
   },
 };
 
+/** The browsers in which a person is signed in. */
+export const devices: AccountContent = { name: 'devices', template: 'account-devices', sections: [sessions] };
+
 async function endSessions(
   context: PageContext,
   sessionId: string,
   done: AccountResult,
 ): Promise<AccountResult> {
   const { app, request, gateway } = context;
-  const { problem, sessions } = await gateway.peers.account.endOwnSessions(
+  const { problem, sessions: over } = await gateway.peers.account.endOwnSessions(
     { browser: browserContext(app, request), sessionId },
     rootCall(request.incoming.requestId),
   );
-  for (const ended of sessions) await noteSessionEnd(context, ended);
+  for (const ended of over) await noteSessionEnd(context, ended);
   return resultOf(problem, done);
 }

@@ -1,7 +1,7 @@
 import { browserName } from '@tessera/languages';
 import { timestampMs } from '@tessera/rpc';
 import { findApplication } from '../described-application.ts';
-import type { AccountSection } from './account-section.ts';
+import type { AccountContent, AccountSection } from './account-section.ts';
 
 /** What the page says of an event of the audit trail, and of its factor if it has one. */
 const sentences: Readonly<Record<string, string>> = {
@@ -20,12 +20,11 @@ const sentences: Readonly<Record<string, string>> = {
   'consent.revoked': 'You removed the access of {application}.',
 };
 
-/** What happened lately to an account. */
-export const activitySection: AccountSection = {
+const events: AccountSection = {
   name: 'activity',
 
   async show({ context, account }) {
-    const events = account.activities.map(async ({ time, event, factor, clientId, ipAddress, userAgent }) => {
+    const found = account.activities.map(async ({ time, event, factor, clientId, ipAddress, userAgent }) => {
       const sentence = sentences[factor === '' ? event : `${event} ${factor}`];
       if (sentence === undefined || time === undefined) return [];
       const { application } = clientId === '' ? {} : await findApplication(context, clientId);
@@ -39,8 +38,15 @@ export const activitySection: AccountSection = {
         },
       ];
     });
-    return { events: (await Promise.all(events)).flat() };
+    return { events: (await Promise.all(found)).flat() };
   },
 
   changes: {},
+};
+
+/** What happened lately to an account. */
+export const activity: AccountContent = {
+  name: 'activity',
+  template: 'account-activity',
+  sections: [events],
 };

@@ -2,10 +2,12 @@ import { AccountProblem } from '@tessera/proto-gen/account';
 import { rootCall } from '@tessera/rpc';
 import { languageOf, shownParameter } from '@tessera/pages';
 import { browserContext } from '../browser-context.ts';
-import { resultOf, type AccountSection } from './account-section.ts';
+import { acceptedPasskeysSection } from './accepted-passkeys-section.ts';
+import { resultOf, type AccountContent, type AccountSection } from './account-section.ts';
+import { closingSection } from './closing-section.ts';
 
-/** Name and addresses of a person. A record that a file declares is changed there alone. */
-export const profileSection: AccountSection = {
+/** A record that a file declares is changed there alone. */
+const record: AccountSection = {
   name: 'profile',
 
   show({ account: { email, emailVerified, phoneNumber, declared, sendsMail }, session, fieldsOf }) {
@@ -42,4 +44,11 @@ export const profileSection: AccountSection = {
       return problem === AccountProblem.BAD_TEXT ? 'bad_email' : resultOf(problem, 'email_proposed');
     },
   },
+};
+
+/** Name and addresses of a person, and the end of the account. */
+export const profile: AccountContent = {
+  name: 'profile',
+  template: 'account-profile',
+  sections: [record, closingSection, acceptedPasskeysSection],
 };

@@ -3,12 +3,11 @@ import type { Session } from '@tessera/proto-gen/authorize';
 import type { PersonGrant } from '@tessera/proto-gen/token';
 import { rootCall, timestampMs } from '@tessera/rpc';
 import { browserContext } from '../browser-context.ts';
-import { describeScope, findApplication } from '../described-application.ts';
+import { describeScopes, findApplication } from '../described-application.ts';
 import type { PageContext } from '../page-context.ts';
-import { resultOf, type AccountSection } from './account-section.ts';
+import { resultOf, type AccountContent, type AccountSection } from './account-section.ts';
 
-/** The applications that may do something for a person: those that were allowed, and those that have refresh tokens. */
-export const applicationsSection: AccountSection = {
+const access: AccountSection = {
   name: 'applications',
 
   async show({ context, account, session, fieldsOf }) {
@@ -19,11 +18,25 @@ export const applicationsSection: AccountSection = {
       rootCall(request.incoming.requestId),
     );
     const clientIds = [...account.consents, ...grants].map(({ clientId }) => clientId);
-    const applications = [...new Set(clientIds)].toSorted().map(async (clientId) => ({
+    const found = [...new Set(clientIds)].toSorted().map(async (clientId) => ({
       ...(await describe(context, session, clientId, accessOf(clientId, account, grants))),
       revoke: fieldsOf('revoke_access', clientId),
     }));
-    return { applications: await Promise.all(applications) };
+    return { applications: await Promise.all(found) };
+  },
+
+  confirmed: {
+    revoke_access: {
+      title: 'Remove the access of this application?',
+      message:
+        "It can no longer use your account when you're not there, and asks you again the next time you sign in to it.",
+      label: 'Remove access',
+      async subject({ context, account }, target) {
+        const { application } = await findApplication(context, target);
+        // Of another tenant nobody learns anything.
+        return application?.tenantId === account.session?.tenantId ? application?.name : undefined;
+      },
+    },
   },
 
   changes: {
@@ -44,6 +57,13 @@ export const applicationsSection: AccountSection = {
       return 'access_revoked';
     },
   },
+};
+
+/** The applications that may do something for a person: those that were allowed, and those that have refresh tokens. */
+export const applications: AccountContent = {
+  name: 'applications',
+  template: 'account-applications',
+  sections: [access],
 };
 
 /** What one application may do, and since when. */
@@ -80,11 +100,10 @@ async function describe(
 ) {
   const { application } = await findApplication(context, clientId);
   const own = application?.tenantId === tenantId ? application : undefined;
-  const declared = (name: string): string =>
-    own?.scopes.find((scope) => scope.name === name)?.description ?? '';
   return {
     name: own === undefined || own.name === '' ? clientId : own.name,
-    scopes: scopes.map((name) => describeScope(name, declared(name))),
+    words: own && { description: own.description, descriptions: own.descriptions },
+    ...describeScopes(own, scopes),
     since,
     used,
   };
