@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { createReadStream, globSync, readFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { eventually, loggingStatements, requiredUrl, startPostgres } from '@tessera/test-kit/provision';
+import { loggingStatements, requiredUrl, startPostgres } from '@tessera/test-kit/provision';
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 
@@ -63,22 +61,21 @@ export interface RecordedStatement {
  */
 export async function recordStatements(): Promise<readonly RecordedStatement[]> {
   const log = process.env['TESSERA_TEST_STATEMENTS'];
-  const url = requiredUrl('TESSERA_TEST_DATABASE_URL');
-  const recorded = log === undefined ? [] : await statementsIn(log, url);
-  if (log !== undefined) await endLogging(url);
+  const recorded = log === undefined ? [] : await statementsIn(log);
+  if (log !== undefined) await endLogging();
   if (namesWithout(recorded).length === 0) return recorded;
   const postgres = await startPostgres(loggingStatements);
   try {
     await runStoreTests(postgres.url);
-    return await statementsIn(postgres.statements, postgres.url);
+    return await statementsIn(postgres.statements);
   } finally {
     await postgres.stop();
   }
 }
 
 /** Nobody reads what sessions log that begin from now on. */
-async function endLogging(url: string): Promise<void> {
-  const client = new Client({ connectionString: url });
+async function endLogging(): Promise<void> {
+  const client = new Client({ connectionString: requiredUrl('TESSERA_TEST_DATABASE_URL') });
   await client.connect();
   try {
     await client.query("ALTER ROLE CURRENT_USER SET log_statement = 'none'");
@@ -108,27 +105,7 @@ function runStoreTests(databaseUrl: string): Promise<void> {
   });
 }
 
-/** Waits until a statement of its own is in the log: on a busy machine Postgres writes seconds later what it has done. */
-async function logged(log: string, url: string): Promise<void> {
-  const { size } = await stat(log);
-  const mark = randomUUID();
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(`SELECT '${mark}'`);
-  } finally {
-    await client.end();
-  }
-  const isLogged = async () => {
-    for await (const line of createInterface({ input: createReadStream(log, { start: size }) }))
-      if (line.includes(mark)) return true;
-    return false;
-  };
-  await eventually('the log has what was run', isLogged);
-}
-
-async function statementsIn(log: string, url: string): Promise<readonly RecordedStatement[]> {
-  await logged(log, url);
+async function statementsIn(log: string): Promise<readonly RecordedStatement[]> {
   const names = namesInSources();
   const known = new Map<string, boolean>();
   const isOfSources = (name: string): boolean => {
