@@ -28,7 +28,7 @@ describe('the settings of the directory', () => {
       TESSERA_DIRECTORY_PEPPER: pepper.toString('base64'),
       TESSERA_KUBERNETES_TOKEN_REVIEW: 'true',
     };
-    expect(() => load(settings)).toThrow(/TESSERA_KUBERNETES_API is required/);
+    expect(() => load(settings)).toThrow(/TESSERA_KUBERNETES_API: is required/);
     const api = { TESSERA_KUBERNETES_API: 'https://kubernetes.default.svc' };
     expect(load({ ...settings, ...api }).TESSERA_KUBERNETES_TOKEN_REVIEW).toBe(true);
   });
