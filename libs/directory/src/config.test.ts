@@ -23,6 +23,16 @@ describe('the settings of the directory', () => {
     expect(() => load({})).toThrow(/TESSERA_DIRECTORY_PEPPER is missing/);
   });
 
+  it('refuse TokenReviews without the API server that would be asked', () => {
+    const settings = {
+      TESSERA_DIRECTORY_PEPPER: pepper.toString('base64'),
+      TESSERA_KUBERNETES_TOKEN_REVIEW: 'true',
+    };
+    expect(() => load(settings)).toThrow(/TESSERA_KUBERNETES_API: is required/);
+    const api = { TESSERA_KUBERNETES_API: 'https://kubernetes.default.svc' };
+    expect(load({ ...settings, ...api }).TESSERA_KUBERNETES_TOKEN_REVIEW).toBe(true);
+  });
+
   it('hash on every core and leave one thread for other work', () => {
     const config = { UV_THREADPOOL_SIZE: 4 };
     expect(hashConcurrency(config, 1)).toBe(1);

@@ -74,6 +74,14 @@ export const directoryConfig = z
       error: 'is required with TESSERA_CONSOLE_URL, or TESSERA_CONSOLE_IDENTITY',
       path: ['TESSERA_CONSOLE_SECRET'],
     },
+  )
+  .refine(
+    ({ TESSERA_KUBERNETES_TOKEN_REVIEW: isReviewed, TESSERA_KUBERNETES_API: api }) =>
+      !isReviewed || api !== undefined,
+    {
+      error: 'is required with TESSERA_KUBERNETES_TOKEN_REVIEW: that API server is asked',
+      path: ['TESSERA_KUBERNETES_API'],
+    },
   );
 
 export type DirectoryConfig = z.infer<typeof directoryConfig>;
