@@ -71,8 +71,10 @@ describe('passkeys by autofill in a real Chromium', () => {
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const open = async (page: Page) => page.goto(`${server.baseUrl}/demo/sign-in`);
   const asked = async (page: Page): Promise<Asked[]> => page.evaluate('asked');
-  const pending = async (page: Page, count: number) =>
-    expect.poll(async () => (await asked(page)).filter(({ event }) => event === 'asks').length).toBe(count);
+  const pending = async (page: Page, count: number): Promise<void> => {
+    const asking = async () => (await asked(page)).filter(({ event }) => event === 'asks');
+    await expect.poll(async () => (await asking()).length).toBe(count);
+  };
 
   async function byPassword(page: Page, username: string): Promise<void> {
     await page.getByLabel(/user name/i).fill(username);
