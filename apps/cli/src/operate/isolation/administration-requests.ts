@@ -151,10 +151,14 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
   return { ...(await application(of, 'Get')), ...(await person(of, 'Get')) };
 }
 
-/** Fields that name nothing of a tenant, besides claims of people: what records say, and how a call works. */
+/**
+ * Fields that name nothing of a tenant, besides claims of people: what records say, and how a call works. A field whose
+ * name means something else elsewhere is written with its message.
+ */
 const plain: ReadonlySet<string> = new Set(
   `accentColor accentColorDark actor approval assignableBy attribute audiences authenticatedStart
   authenticationPolicy backchannelLogoutUri country delivery description descriptions endpoints event fileName formatted
+  DeclaredClaim.list DeclaredClaim.path DeclaredClaim.rolePrefix DeclaredTrust.audience DeclaredTrust.subject
   grantTypes homepage idTokenClaims idTokenSigningAlgorithm issuer jwksUri kinds locality logo maxAge logoutRedirectUriPrefixes logoutRedirectUris
   loopbackPorts name notificationEndpoint outcome owner owners passkeyDomain password passwordHash pkce
   policyUri postalCode publicKeys publisher purpose reason redirectUriPrefixes redirectUris region registration
@@ -162,7 +166,8 @@ const plain: ReadonlySet<string> = new Set(
   tosUri type url value`.split(/\s+/),
 );
 
-const isPlain = ({ localName }: DescField): boolean => plain.has(localName) || isClaim(localName);
+const isPlain = ({ localName, parent }: DescField): boolean =>
+  plain.has(localName) || plain.has(`${parent.name}.${localName}`) || isClaim(localName);
 
 /** Fields whose values are answered otherwise than unknown ones, though they tell nothing, each with the reason. */
 const open: Readonly<Record<string, string>> = {

@@ -142,7 +142,7 @@ function peopleOf(tenant: ThrowAwayTenant, place: Place, { call }: Administratio
   /** Lets a person allow the third-party application what it asks for, unless they have. */
   async function allowPartner(browser: Browser): Promise<void> {
     const { page } = await authorize(browser, { client_id: tenant.partner, scope: 'openid' });
-    if (page.location === undefined) await browser.submit(page, 'csrf', { consent: 'allow' });
+    if (page.location === undefined) await browser.submit(page, 'interaction', { consent: 'allow' });
   }
 
   /** The one-time link of a new person without a password. */
