@@ -19,6 +19,12 @@ const writing = (stream: NodeJS.WriteStream) => (text: string) => {
   stream.write(text);
 };
 
+// Whoever reads the output may have enough of it, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 const exitCode = await run(process.argv.slice(2), {
   environment: process.env,
   out: writing(process.stdout),

@@ -115,6 +115,12 @@ export function nonEmpty(value: string): string {
   return value;
 }
 
+/** Reads the URL of an issuer. Throws InvalidArgumentError. */
+export function issuerUrl(value: string): string {
+  if (/^https?:\/\//i.test(value) && URL.canParse(value)) return value;
+  throw new InvalidArgumentError('It must be a URL that begins with https://.');
+}
+
 /** Reads a TCP port. Throws InvalidArgumentError. */
 export function port(value: string): number {
   const number = Number(value);

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { allowAdministrationOption, moment, nonEmpty, takeOverOption } from '../options.ts';
+import { allowAdministrationOption, issuerUrl, moment, nonEmpty, takeOverOption } from '../options.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
 import type { Entry, ReadPeople } from './files/imported.ts';
 import { contentOf } from './files/text-of-file.ts';
@@ -60,7 +60,7 @@ function addKeycloak(group: Command, context: CommandContext): void {
     .option(
       '--issuer <url>',
       'the issuer of the realm, which the tenant gets, with the paths of Keycloak',
-      nonEmpty,
+      issuerUrl,
     )
     .option('--realm <name>', 'the realm that is meant, if the files have several', nonEmpty)
     .option(
@@ -133,7 +133,9 @@ async function importKeycloak(
   const redirectUris = name === undefined ? undefined : { name, text: await contentOf(name, context) };
   // Before anything is changed.
   const walk = signIn === undefined ? undefined : await walkingSample(signIn, context);
-  const imported = importedRealm(files, { realm, acceptsWider, keepsWildcards, redirectUris, keptUntil });
+  const hasIssuer = issuer !== undefined;
+  const read = { realm, acceptsWider, keepsWildcards, redirectUris, keptUntil, hasIssuer };
+  const imported = importedRealm(files, read);
   const tenantId = tenant ?? imported.tenant;
   if (tenantId === '') throw new CommandError('No tenant may have the name of the realm. Give --tenant.', 2);
   const { applications } = await importRecords(imported, { tenant: tenantId, issuer, ...common }, context);

@@ -272,3 +272,20 @@ it('identity providers and the links to them come with the first import, and a s
   const lacking = await run('import keycloak -', export_('**********'));
   expect([lacking.code, lacking.said]).toEqual([3, expect.stringContaining('provider corp')]);
 });
+
+it('an issuer that is no URL is refused by the name of its option', async () => {
+  const { run } = await deployment();
+  const { code, said } = await run('import keycloak - --issuer sso.example/realms/harbour', '{}');
+  expect(code).toBe(2);
+  expect(said).toContain('--issuer');
+  expect(said).toContain('It must be a URL that begins with https://.');
+});
+
+it('a client that gets tokens at the issuer of the realm has no line about scopes that name no audience', async () => {
+  const { run } = await deployment();
+  const robot = { clientId: 'robot', secret: 's'.repeat(40), serviceAccountsEnabled: true, redirectUris };
+  const text = JSON.stringify({ realm: 'harbour', clients: [robot] });
+  const line = 'none of its scopes names an audience';
+  expect((await run('import keycloak - --dry-run', text)).out).toContain(line);
+  expect((await run(`import keycloak - --issuer ${harbour} --dry-run`, text)).out).not.toContain(line);
+});

@@ -30,6 +30,8 @@ interface Options extends Partial<Choices> {
   readonly redirectUris?: { readonly name: string; readonly text: string } | undefined;
   /** The end of short secrets, in ISO 8601; undefined: they do not come. */
   readonly keptUntil?: string | undefined;
+  /** Whether the tenant gets the issuer of the realm. */
+  readonly hasIssuer?: boolean;
 }
 
 /**
@@ -40,7 +42,14 @@ interface Options extends Partial<Choices> {
  */
 export function importedRealm(
   files: readonly RealmFile[],
-  { realm: wanted, acceptsWider = false, keepsWildcards, redirectUris: exact, keptUntil }: Options = {},
+  {
+    realm: wanted,
+    acceptsWider = false,
+    keepsWildcards,
+    redirectUris: exact,
+    keptUntil,
+    hasIssuer = false,
+  }: Options = {},
 ): Imported & {
   readonly records: Omit<ImportedRecords, 'users'> & { readonly users: Iterable<Entry> };
   /** Empty if the name of the realm has no letters that a tenant may have. */
@@ -71,7 +80,7 @@ export function importedRealm(
   const { resources, names: scopes } = scopesOf(realm, report);
   const redirectUris = exact === undefined ? new Map<string, never>() : readRedirectUris(exact, realm);
   const { applications, apis, ...ofApplications } = applicationsOf(
-    { realm, roles, flows, scopes, acceptsWider, keepsWildcards, redirectUris, keptUntil },
+    { realm, roles, flows, scopes, acceptsWider, keepsWildcards, redirectUris, keptUntil, hasIssuer },
     report,
   );
   const audiences = new Set(resources.map(({ audience }) => audience));

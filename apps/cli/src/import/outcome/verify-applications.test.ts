@@ -29,7 +29,7 @@ const refusal = (error: string) =>
   Response.json({ error }, { status: error === 'invalid_client' ? 401 : 400 });
 
 /** What is printed about an application at a server that answers so. */
-async function verified(application: Readonly<Record<string, unknown>>, answers: Answers = {}) {
+async function verified(application: Readonly<Record<string, unknown>> | undefined, answers: Answers = {}) {
   let out = '';
   const asked: URLSearchParams[] = [];
   const pauses: number[] = [];
@@ -54,12 +54,20 @@ async function verified(application: Readonly<Record<string, unknown>>, answers:
       return token(parameters, new Headers(init?.headers));
     },
   };
-  const works = await verifyApplications([application], { tenantId: 'acme', issuer }, terminal);
+  const works = await verifyApplications(
+    application === undefined ? [] : [application],
+    { tenantId: 'acme', issuer },
+    terminal,
+  );
   const [line = ''] = out.split('\n');
   return { works, line, asked, pauses };
 }
 
 describe('an application that is tried', () => {
+  it('fails where there is no application that could be tried', async () => {
+    expect((await verified(undefined)).works).toBe(false);
+  });
+
   it('works if it may ask people to sign in with S256 (RFC 7636), and its secret is right', async () => {
     const { works, line, asked } = await verified(web);
     expect([works, line]).toEqual([true, 'working: application web: sign-in, token endpoint']);

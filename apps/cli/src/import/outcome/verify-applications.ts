@@ -57,7 +57,9 @@ export async function verifyApplications(
     terminal.out(`${printable(line)}\n`);
   }
   terminal.out(`Verified at ${issuer}: ${applications.length - failed} working, ${failed} not working\n`);
-  return failed === 0;
+  if (applications.length === 0)
+    terminal.say('Nothing was tried: no application of the import is enabled.\n');
+  return failed === 0 && applications.length > 0;
 }
 
 /** A tenant, and its issuer if the command line says it. */

@@ -24,6 +24,8 @@ interface Surroundings extends Choices {
   readonly redirectUris: RedirectUris;
   /** The end of short secrets, in ISO 8601; undefined: they do not come. */
   readonly keptUntil: string | undefined;
+  /** Whether the tenant gets an issuer of its own, at which tokens need no API. */
+  readonly hasIssuer: boolean;
 }
 
 /** The clients of a realm that come. */
@@ -75,7 +77,7 @@ function applicationOf(
   surroundings: Surroundings,
   report: Report,
 ): ReadApplication | undefined {
-  const { realm, scopes: known, keptUntil } = surroundings;
+  const { realm, scopes: known, keptUntil, hasIssuer } = surroundings;
   const { clientId, name, publicClient, enabled, consentRequired } = client;
   const given = surroundings.redirectUris.get(clientId);
   const isRedirected = client.standardFlowEnabled || client.implicitFlowEnabled;
@@ -106,7 +108,8 @@ function applicationOf(
     report(
       `roles of application ${clientId}: its tokens had none; it has ${noRoles} alone, which nobody has`,
     );
-  if (grantTypes.includes('client_credentials') && !scopes.some((scope) => known.has(scope)))
+  const getsTokens = hasIssuer || scopes.some((scope) => known.has(scope));
+  if (grantTypes.includes('client_credentials') && !getsTokens)
     report(
       `application ${clientId}: none of its scopes names an audience; it gets tokens by itself only if the tenant has an issuer and endpoints: keycloak`,
     );
