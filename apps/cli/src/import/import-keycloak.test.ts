@@ -23,6 +23,8 @@ async function deployment() {
     get,
     identities: async () =>
       rows(DATABASE_URL, 'SELECT provider, issuer, subject FROM directory.provider_identity'),
+    secrets: async () =>
+      rows(DATABASE_URL, "SELECT digest FROM directory.application_secret WHERE client_id = 'brief'"),
     applications: async (): Promise<Entries> => (await get())['applications'] ?? [],
   };
 }
@@ -288,4 +290,28 @@ it('a client that gets tokens at the issuer of the realm has no line about scope
   const line = 'none of its scopes names an audience';
   expect((await run('import keycloak - --dry-run', text)).out).toContain(line);
   expect((await run(`import keycloak - --issuer ${harbour} --dry-run`, text)).out).not.toContain(line);
+});
+
+it('a short secret ends none that its client has here for longer', async () => {
+  const { run, secrets } = await deployment();
+  const text = JSON.stringify(realm);
+  await run('import keycloak -', text);
+  const made = await secrets();
+  expect(made).toHaveLength(1);
+  const short = `import keycloak - --keep-short-secrets ${new Date(Date.now() + 86_400_000).toISOString()}`;
+  expect((await run(short, text)).out).toContain(
+    'left out: short secret of application brief: the secrets that it has here stay\n',
+  );
+  expect(await secrets()).toEqual(made);
+});
+
+it('a secret that replaces a short one outlives the next import', async () => {
+  const { run, secrets } = await deployment();
+  const text = JSON.stringify(realm);
+  const short = `import keycloak - --keep-short-secrets ${new Date(Date.now() + 86_400_000).toISOString()}`;
+  await run(short, text);
+  const created = await run('secret create --tenant harbour --client-id brief --owner keycloak:harbour');
+  expect(created.code).toBe(0);
+  expect((await run(short, text)).said).toContain('0 created, 0 updated, 0 deleted');
+  expect(await secrets()).toHaveLength(2);
 });

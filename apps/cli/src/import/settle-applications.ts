@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { shortestSecret } from '@tessera/directory';
+import { ApplicationsService, type ApplicationSecret } from '@tessera/proto-gen/admin-applications';
 import { readPages } from '@tessera/rpc/caller';
 import type { Terminal } from '../terminal.ts';
 import type { Entry, Imported } from './files/imported.ts';
@@ -28,7 +29,7 @@ const nothing: ReadonlyMap<string, PresentApplication> = new Map();
 
 /**
  * Makes a secret for each application that needs one, unless it has one here that has not expired: that one stays, so
- * that a repeated import changes nothing. One that waited here for redirect URIs, and has some now, is enabled.
+ * that a repeated import changes nothing. A short secret does not end those that stand here for longer. One that waited here for redirect URIs, and has some now, is enabled.
  */
 export async function settleApplications(
   imported: Imported,
@@ -41,8 +42,10 @@ export async function settleApplications(
   const secretsFor = new Map<string, string>();
   const made = new Map<string, string>();
   const keptLines: string[] = [];
+  const isValid = ({ expireTime }: ApplicationSecret) =>
+    expireTime === undefined || Number(expireTime.seconds) * 1000 > now();
   for (const [clientId, why] of imported.newSecrets ?? [])
-    if (here.has(clientId) && (await hasSecret({ tenantId, clientId }, directory, now())))
+    if (here.has(clientId) && (await hasSecret({ tenantId, clientId }, directory, isValid)))
       keptLines.push(
         `secret of application ${clientId}: ${why}; the one that it has here stays, and tessera secret create makes another`,
       );
@@ -50,6 +53,15 @@ export async function settleApplications(
       secretsFor.set(clientId, why);
       made.set(clientId, randomBytes(32).toString('base64url'));
     }
+  const replaced = new Set<string>();
+  for (const { clientId: id, secrets } of imported.records.applications) {
+    const clientId = String(id);
+    if (!hasShort(secrets) || !here.has(clientId)) continue;
+    if (!(await hasSecret({ tenantId, clientId }, directory, ({ expireTime }) => expireTime === undefined)))
+      continue;
+    replaced.add(clientId);
+    keptLines.push(`short secret of application ${clientId}: the secrets that it has here stay`);
+  }
   const stayDisabled = new Set<string>();
   const applications = imported.records.applications.map((application): Entry => {
     const clientId = String(application['clientId']);
@@ -58,14 +70,22 @@ export async function settleApplications(
     const isOff = known?.status === 'disabled' && application['status'] === undefined;
     const hasWaited = isOff && isCode(application['grantTypes']) && !isCode(known.grantTypes);
     if (isOff && !hasWaited) stayDisabled.add(clientId);
+    const { secrets: _given, ...others } = application;
     return {
-      ...application,
+      ...(replaced.has(clientId) ? others : application),
       ...(hasWaited && { status: 'active' }),
       ...(value !== undefined && { secrets: [{ value }] }),
     };
   });
   const settled = { ...imported, records: { ...imported.records, applications } };
   return { imported: settled, made, secretsFor, keptLines, stayDisabled };
+}
+
+/** Whether a short secret is among those that come, for which one without an end may stand here already. */
+function hasShort(secrets: unknown): boolean {
+  return (
+    Array.isArray(secrets) && (secrets as Entry[]).some(({ value }) => String(value).length < shortestSecret)
+  );
 }
 
 function isCode(grantTypes: unknown): boolean {
@@ -91,12 +111,10 @@ async function presentApplications(
 async function hasSecret(
   of: { readonly tenantId: string; readonly clientId: string },
   directory: ReachedDirectory,
-  now: number,
+  counts: (secret: ApplicationSecret) => boolean,
 ): Promise<boolean> {
   const { secrets } = await directory.call(async (clientOf, call) =>
     clientOf(ApplicationsService).listSecrets(of, call),
   );
-  return secrets.some(
-    ({ expireTime }) => expireTime === undefined || Number(expireTime.seconds) * 1000 > now,
-  );
+  return secrets.some(counts);
 }
