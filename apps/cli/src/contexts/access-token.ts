@@ -1,7 +1,7 @@
 import { Secret } from '@tessera/kit';
 import { commandLineClientId } from '@tessera/oauth';
 import { orEnvironment } from '../options.ts';
-import { nameOf, type OAuthClient } from '../oauth/oauth-client.ts';
+import { nameOf, type OAuthClient } from '../oauth/acting-client.ts';
 import type { Tokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { changeContexts, type Context, type Login, type NamedContext } from './context-file.ts';

@@ -1,6 +1,7 @@
 import { adminAudience } from '@tessera/oauth';
 import { clientCredentialsGrant } from 'openid-client';
-import { discover, nameOf, requestError, RequestError, type OAuthClient } from '../oauth/oauth-client.ts';
+import { nameOf, type OAuthClient } from '../oauth/acting-client.ts';
+import { discover, requestError, RequestError } from '../oauth/oauth-client.ts';
 import type { Tokens } from '../oauth/poll.ts';
 import { secretIn, tokenIn } from '../oauth/proof-files.ts';
 import { CommandError, type Terminal } from '../terminal.ts';

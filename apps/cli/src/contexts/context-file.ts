@@ -3,7 +3,7 @@ import { mkdir, open, rename, rm, writeFile, type FileHandle } from 'node:fs/pro
 import { isAbsolute, join } from 'node:path';
 import { uuid } from '@tessera/kit';
 import { z } from 'zod';
-import type { OAuthClient } from '../oauth/oauth-client.ts';
+import type { OAuthClient } from '../oauth/acting-client.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 const login = z.strictObject({

@@ -1,6 +1,6 @@
 import { issuerOf, issuerVariable } from '../at-hand/issuer-at-hand.ts';
 import { orEnvironment } from '../options.ts';
-import { nameOf, type OAuthClient } from '../oauth/oauth-client.ts';
+import { nameOf, type OAuthClient } from '../oauth/acting-client.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { environmentContext, localContext, type NamedContext } from './context-file.ts';
 import { checkedContext } from './edit-contexts.ts';

@@ -317,7 +317,7 @@ describe('an application', () => {
     ['--client-secret-file /nowhere', 2, 'both --client-id and --client-secret-file'],
     ['--client-id deploy --client-secret-file /nowhere', 1, 'Cannot read the file /nowhere'],
     ['--token-file /nowhere', 1, 'Cannot read the file /nowhere'],
-    ['--token-file /dev/null', 1, 'The file /dev/null has no token'],
+    ['--token-file /dev/null', 1, 'The file /dev/null is empty, and should have the token'],
     ['--token-file /a --client-secret-file /b', 2, 'not both'],
   ])('does not log in with %s', async (options, exitCode, why) => {
     const { login, sent } = await world([short]);

@@ -1,5 +1,6 @@
 import { initiateDeviceAuthorization, type DeviceAuthorizationResponse } from 'openid-client';
-import { discover, given, requestError, type OAuthClient } from '../oauth/oauth-client.ts';
+import type { OAuthClient } from '../oauth/acting-client.ts';
+import { discover, given, requestError } from '../oauth/oauth-client.ts';
 import { pollForTokens, type Tokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { printTokens, type FlowOptions } from './flow-options.ts';

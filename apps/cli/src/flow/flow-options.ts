@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { issuerDefault, issuerVariable } from '../at-hand/issuer-at-hand.ts';
-import type { OAuthClient } from '../oauth/oauth-client.ts';
+import type { OAuthClient } from '../oauth/acting-client.ts';
 import { tokenIn } from '../oauth/proof-files.ts';
 import { environmentHelp, nonEmpty, orEnvironment, tokenFileOption } from '../options.ts';
 import { CommandError, type Terminal } from '../terminal.ts';

@@ -1,22 +1,8 @@
 import { assertionParameters } from '@tessera/oauth';
 import * as openid from 'openid-client';
 import { CommandError, type Terminal } from '../terminal.ts';
+import type { OAuthClient } from './acting-client.ts';
 import { safeAddress } from './safe-address.ts';
-
-/** The client the command acts as. */
-export interface OAuthClient {
-  /** Empty if only its token says who it is. */
-  readonly clientId: string;
-  /** Absent for a public client. */
-  readonly clientSecret: string | undefined;
-  /** A token of its platform that proves who it is, in place of a secret; asked for before each request. */
-  readonly assertion?: (() => string) | undefined;
-}
-
-/** What messages call a client. */
-export function nameOf({ clientId }: Pick<OAuthClient, 'clientId'>): string {
-  return clientId === '' ? 'that the token proves to be' : clientId;
-}
 
 /** An authorization server and the client that asks it. */
 export type Configuration = openid.Configuration;

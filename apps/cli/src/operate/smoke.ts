@@ -1,6 +1,7 @@
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
-import { endpointsOf, requestError, requireSafeEndpoints, type OAuthClient } from '../oauth/oauth-client.ts';
+import type { OAuthClient } from '../oauth/acting-client.ts';
+import { endpointsOf, requestError, requireSafeEndpoints } from '../oauth/oauth-client.ts';
 import { safeAddress } from '../oauth/safe-address.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { patientFetch } from './patient-fetch.ts';
