@@ -29,7 +29,8 @@ const nothing: ReadonlyMap<string, PresentApplication> = new Map();
 
 /**
  * Makes a secret for each application that needs one, unless it has one here that has not expired: that one stays, so
- * that a repeated import changes nothing. A short secret does not end those that stand here for longer. One that waited here for redirect URIs, and has some now, is enabled.
+ * that a repeated import changes nothing. A short secret ends none that stands here for longer. An application that
+ * waited here for redirect URIs, and has some now, is enabled.
  */
 export async function settleApplications(
   imported: Imported,
