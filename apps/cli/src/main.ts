@@ -19,7 +19,7 @@ const writing = (stream: NodeJS.WriteStream) => (text: string) => {
   stream.write(text);
 };
 
-// Whoever reads the output may have enough of it, as `head` does.
+// A reader may close the output early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

@@ -175,7 +175,7 @@ function sendClosed({ request, reply, gateway }: PageContext): FastifyReply {
   });
 }
 
-/** Undefined if nobody is signed in any more. */
+/** Undefined once nobody is signed in. */
 async function presentAccount({ app, request, gateway }: PageContext): Promise<Account | undefined> {
   const browser = browserContext(app, request);
   const { account } = await gateway.peers.account.getAccount(
