@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { launchChromium } from '@tessera/test-kit';
 import { URI } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -8,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
 import { withDevice as lendDevice, type Device } from '../../harness/browser/person-with-device.ts';
 import { startRedirectTarget } from '../../harness/browser/redirect-target.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 const verifier = 'v'.repeat(43);
 
@@ -21,7 +19,6 @@ describe('the account page in a real Chromium', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     server = await startDemoServer();
     ({ baseUrl } = server);
     browser = await launchChromium();
@@ -56,7 +53,7 @@ describe('the account page in a real Chromium', () => {
       });
   const look = async (page: Page, name: string) => {
     await expectAccessible(page);
-    await page.screenshot({ path: `${screenshots}account-${name}.png`, fullPage: true });
+    await savePicture(page, `account-${name}`);
   };
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const notice = async (page: Page, text: string) =>

@@ -1,6 +1,4 @@
-import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium, installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
@@ -8,11 +6,10 @@ import { tokensOf, type Environment } from '@tessera/test-client';
 import { expectError } from '../../harness/flows.ts';
 import { poll, startCiba, startDevice } from '../../harness/out-of-band.ts';
 import { people } from '../../harness/declared-state.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 import { expectAccessible } from './accessible.ts';
-
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 
 /** People who decide on the pages, with a real browser. */
 describe('the pages of device flow and CIBA in a real Chromium', () => {
@@ -20,7 +17,6 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     system = await started({ TESSERA_DEVICE_POLL_INTERVAL: '1s', TESSERA_APPROVAL_MAX_AGE: '60s' });
     browser = await launchChromium();
   });
@@ -65,7 +61,7 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
   }
 
   async function look(page: Page, name: string): Promise<void> {
-    await page.screenshot({ path: `${screenshots}${name}.png`, fullPage: true });
+    await savePicture(page, name);
     await expectAccessible(page);
   }
 
@@ -209,7 +205,7 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
         expectError(await poll(system.http, 'ciba', denied, 'acme-desk'), 400, 'access_denied');
         const approved = await startCiba(system.http, { binding_message: 'Order 2' });
         await page.getByRole('link', { name: 'Refresh' }).click();
-        await page.screenshot({ path: `${screenshots}approvals-without-script.png`, fullPage: true });
+        await savePicture(page, 'approvals-without-script');
         await page.getByRole('button', { name: 'Approve' }).click();
         await page.getByText('You approved the request.').waitFor();
         tokensOf(await poll(system.http, 'ciba', approved, 'acme-desk'));

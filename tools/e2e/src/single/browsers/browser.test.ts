@@ -1,17 +1,14 @@
-import { mkdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium, installedDatabaseUrl, redisUrl, waitFor } from '@tessera/test-kit';
 import { people, redirectUri } from '../../harness/declared-state.ts';
 import { authorizeQuery } from '../../harness/flows.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 import { expectAccessible } from './accessible.ts';
-
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 
 /** A person with a real browser. The client's own pages are served by the test. */
 describe('the pages in a real Chromium', () => {
@@ -22,7 +19,6 @@ describe('the pages in a real Chromium', () => {
   let posted = '';
 
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     client = createServer((request, response) => {
       void text(request).then((body) => {
         if (request.method === 'POST') posted = body;
@@ -74,7 +70,7 @@ describe('the pages in a real Chromium', () => {
   }
 
   async function look(page: Page, name: string): Promise<void> {
-    await page.screenshot({ path: `${screenshots}${name}.png`, fullPage: true });
+    await savePicture(page, name);
     await expectAccessible(page);
   }
 

@@ -1,16 +1,15 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Environment } from '@tessera/test-client';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
 import { PatientProcess } from '../../harness/patient-process.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { startWorkloadIssuer } from '../../harness/workload-issuer.ts';
 
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase of the help desk';
 
 interface Demo {
@@ -55,7 +54,6 @@ let demo: Demo;
 let browser: Browser;
 
 beforeAll(async () => {
-  await mkdir(screenshots, { recursive: true });
   demo = await startDemo(await freePort());
   browser = await launchChromium();
 });
@@ -88,13 +86,13 @@ it('lets a help desk sign in and lock down the account of somebody who has lost 
   const began = performance.now();
   await page.getByLabel(/Name, user name/).fill('love');
   await page.getByRole('button', { name: 'Search' }).click();
-  await page.screenshot({ path: `${screenshots}console-people.png` });
+  await savePicture(page, 'console-people');
   await page.getByRole('link', { name: 'Ada Lovelace' }).click();
   await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
-  await page.screenshot({ path: `${screenshots}console-person.png`, fullPage: true });
+  await savePicture(page, 'console-person');
   await page.getByRole('link', { name: 'Lock down' }).click();
   await page.getByText('1 session ends').waitFor();
-  await page.screenshot({ path: `${screenshots}console-lockdown.png` });
+  await savePicture(page, 'console-lockdown');
   await page.getByRole('button', { name: 'Lock down' }).click();
   await page.getByRole('heading', { name: 'The account is locked down' }).waitFor();
   await page.getByText('The password is removed').waitFor();

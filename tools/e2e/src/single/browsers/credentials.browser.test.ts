@@ -1,13 +1,11 @@
-import { mkdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually, launchChromium } from '@tessera/test-kit';
 import { URI } from 'otpauth';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 
 /** People who set their passwords and second factors, beside `npm start`. */
@@ -17,7 +15,6 @@ describe('the pages of credentials in a real Chromium', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     server = await startDemoServer();
     ({ baseUrl } = server);
     browser = await launchChromium();
@@ -45,8 +42,7 @@ describe('the pages of credentials in a real Chromium', () => {
   }
 
   const heading = async (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
-  const look = async (page: Page, name: string) =>
-    page.screenshot({ path: `${screenshots}credentials-${name}.png`, fullPage: true });
+  const look = async (page: Page, name: string) => savePicture(page, `credentials-${name}`);
 
   async function choose(page: Page, chosen: string, repeated = chosen): Promise<void> {
     await page.getByLabel('New password', { exact: true }).fill(chosen);

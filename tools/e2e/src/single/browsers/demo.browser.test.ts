@@ -1,14 +1,12 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
 import { PatientProcess } from '../../harness/patient-process.ts';
-
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
+import { savePicture } from '../../harness/picture.ts';
 
 /** What `npm start` alone gives: embedded stores, the demo tenant and its two clients. */
 describe('the demo in a real Chromium', () => {
@@ -18,7 +16,6 @@ describe('the demo in a real Chromium', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     directory = await mkdtemp(join(tmpdir(), 'tessera-demo-'));
     const port = await freePort();
     baseUrl = `http://localhost:${port}`;
@@ -54,7 +51,7 @@ describe('the demo in a real Chromium', () => {
     await signIn(page);
     await page.getByRole('heading', { name: 'Signed in' }).waitFor();
     expect(await page.content()).toContain('The nonce of the ID token matches');
-    await page.screenshot({ path: `${screenshots}demo-result.png` });
+    await savePicture(page, 'demo-result');
     await page.getByRole('link', { name: 'Sign in again' }).click();
     await page.getByRole('heading', { name: 'Signed in' }).waitFor();
     await page.getByRole('link', { name: 'Sign out' }).click();
@@ -73,7 +70,7 @@ describe('the demo in a real Chromium', () => {
       await page.getByRole('link', { name: 'Sign in on a device' }).click();
       const image = page.getByRole('img', { name: /QR code/ });
       await image.waitFor();
-      await page.screenshot({ path: `${screenshots}demo-device.png` });
+      await savePicture(page, 'demo-device');
       const leadsTo = (await page.locator('a:has(img)').getAttribute('href')) ?? '';
       expect(leadsTo).toContain('/device?user_code=');
 

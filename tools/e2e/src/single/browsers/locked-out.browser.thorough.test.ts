@@ -1,12 +1,10 @@
-import { mkdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { launchChromium } from '@tessera/test-kit';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that frank chose';
 
 /** Somebody whose account others guess at, beside `npm start`. */
@@ -15,7 +13,6 @@ describe('a person who is locked out, in a real Chromium', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     server = await startDemoServer();
     browser = await launchChromium();
   });
@@ -46,7 +43,7 @@ describe('a person who is locked out, in a real Chromium', () => {
     }
     expect(seen[1]).toBe(seen[0]);
     await expectAccessible(page);
-    await page.screenshot({ path: `${screenshots}locked-out.png`, fullPage: true });
+    await savePicture(page, 'locked-out');
     const read = async () => server.call('Get', { userId });
     expect(Date.parse((await read())['lockExpireTime'] ?? '')).toBeGreaterThan(Date.now());
     await server.call('Unlock', { userId });

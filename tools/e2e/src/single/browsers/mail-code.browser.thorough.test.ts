@@ -1,13 +1,11 @@
-import { mkdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually } from '@tessera/test-kit/provision';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 
 /** People who sign in with a code that they are mailed. */
@@ -15,7 +13,6 @@ describe('a sign-in with a code by mail, in a real Chromium', () => {
   let start: DemoServer;
   let browser: Browser;
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     start = await startDemoServer();
     browser = await launchChromium();
     for (const username of ['eve', 'bob'])
@@ -41,7 +38,7 @@ describe('a sign-in with a code by mail, in a real Chromium', () => {
   const change = async (tenant: object) => start.call('Update', { tenant, takeOver: true }, 'TenantsService');
   const look = async (page: Page, name: string) => {
     await expectAccessible(page);
-    await page.screenshot({ path: `${screenshots}mail-code-${name}.png`, fullPage: true });
+    await savePicture(page, `mail-code-${name}`);
   };
 
   /** The code in the only letter to somebody with this text. */

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually } from '@tessera/test-kit/provision';
 import { URI } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 const hourMs = 3_600_000;
 
@@ -18,7 +16,6 @@ describe('an account of one’s own in a real Chromium', () => {
   let start: DemoServer;
   let browser: Browser;
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     const clock = import.meta.resolve('@tessera/test-client/steppable-clock');
     start = await startDemoServer({ NODE_OPTIONS: `--import ${clock}`, TESSERA_SESSION_IDLE_TTL: '6h' });
     browser = await launchChromium();
@@ -47,7 +44,7 @@ describe('an account of one’s own in a real Chromium', () => {
     page.getByRole('status').filter({ hasText: text }).waitFor();
   const look = async (page: Page, name: string) => {
     await expectAccessible(page);
-    await page.screenshot({ path: `${screenshots}own-account-${name}.png`, fullPage: true });
+    await savePicture(page, `own-account-${name}`);
   };
 
   async function byPassword(page: Page, username: string, typed = password): Promise<void> {

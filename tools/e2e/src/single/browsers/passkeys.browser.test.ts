@@ -1,13 +1,11 @@
-import { mkdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { launchChromium } from '@tessera/test-kit';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
 import { withDevice as lendDevice, type Device } from '../../harness/browser/person-with-device.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 
 /** People who sign in with passkeys, beside `npm start`. */
@@ -16,7 +14,6 @@ describe('passkeys in a real Chromium', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     server = await startDemoServer({ TESSERA_DEVICE_POLL_INTERVAL: '1s' });
     browser = await launchChromium();
   });
@@ -31,7 +28,7 @@ describe('passkeys in a real Chromium', () => {
   const heading = async (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
   const look = async (page: Page, name: string) => {
     await expectAccessible(page);
-    await page.screenshot({ path: `${screenshots}passkeys-${name}.png`, fullPage: true });
+    await savePicture(page, `passkeys-${name}`);
   };
   const open = async (page: Page) => page.goto(`${server.baseUrl}/demo/sign-in`);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });

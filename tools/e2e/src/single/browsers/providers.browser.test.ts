@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { ServerProcess } from '@tessera/test-client';
 import { launchChromium } from '@tessera/test-kit';
 import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
@@ -12,8 +11,8 @@ import { startRedirectTarget } from '../../harness/browser/redirect-target.ts';
 import { startOpenIdProvider, type OpenIdProvider } from '../../harness/openid-provider.ts';
 import { expectAccessible } from './accessible.ts';
 import { PatientProcess } from '../../harness/patient-process.ts';
+import { savePicture } from '../../harness/picture.ts';
 
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const secret = 'a secret of at least thirty-two characters';
 const password = 'a passphrase that gina chose';
 let redirectUri: string;
@@ -30,7 +29,6 @@ describe('providers of a tenant in a real Chromium', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     directory = await mkdtemp(join(tmpdir(), 'tessera-providers-'));
     redirectUri = await startRedirectTarget();
     const [frontPort, companyPort, upstreamPort] = [await freePort(), await freePort(), await freePort()];
@@ -144,7 +142,7 @@ describe('providers of a tenant in a real Chromium', () => {
         const finish = await begin(page);
         if (time === 0) {
           await expectAccessible(page);
-          await page.screenshot({ path: `${screenshots}providers.png`, fullPage: true });
+          await savePicture(page, 'providers');
         }
         await button(page, 'Continue with Corp').click();
         await atCompany(page, 'ada');
@@ -233,7 +231,7 @@ describe('providers of a tenant in a real Chromium', () => {
       await atCompany(page, 'edward');
       await page.getByText('You can sign in with it now.').waitFor();
       await expectAccessible(page);
-      await page.screenshot({ path: `${screenshots}providers-linked.png`, fullPage: true });
+      await savePicture(page, 'providers-linked');
 
       const elsewhere = await browser.newContext({ locale: 'en' });
       const other = await elsewhere.newPage();
@@ -304,7 +302,7 @@ describe('providers of a tenant in a real Chromium', () => {
       await page.getByRole('link', { name: /cancel/i }).click();
       await page.getByText('Sie wurden dort nicht angemeldet.').waitFor();
       await expectAccessible(page);
-      await page.screenshot({ path: `${screenshots}providers-denied.png`, fullPage: true });
+      await savePicture(page, 'providers-denied');
       await page.getByLabel(/benutzername/i).fill('ed');
       await button(page, 'Weiter').click();
       await page.getByLabel('Passwort', { exact: true }).fill(password);

@@ -1,13 +1,11 @@
-import { mkdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually } from '@tessera/test-kit/provision';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
+import { savePicture } from '../../harness/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
-const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 
 /** People whose sign-in is over, or who come where there is nothing for them. */
@@ -17,7 +15,6 @@ describe('a page that could end nowhere, in a real Chromium', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    await mkdir(screenshots, { recursive: true });
     server = await startDemoServer({ TESSERA_AUTHORIZATION_REQUEST_TTL: '30s' });
     ({ baseUrl } = server);
     browser = await launchChromium();
@@ -41,7 +38,7 @@ describe('a page that could end nowhere, in a real Chromium', () => {
   const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
   async function look(page: Page, name: string): Promise<void> {
     await expectAccessible(page);
-    await page.screenshot({ path: `${screenshots}ways-on-${name}.png`, fullPage: true });
+    await savePicture(page, `ways-on-${name}`);
   }
 
   async function send(page: Page): Promise<void> {
@@ -141,7 +138,7 @@ describe('a page that could end nowhere, in a real Chromium', () => {
       await fill(80);
       await page.goto(`${baseUrl}/account?tenant=demo`);
       await heading(page, 'Your browser sent too many cookies');
-      await page.screenshot({ path: `${screenshots}ways-on-too-many-cookies.png`, fullPage: true });
+      await savePicture(page, 'ways-on-too-many-cookies');
       await context.clearCookies();
       await link(page, 'Go to your account').click();
       await heading(page, 'Your organization');
