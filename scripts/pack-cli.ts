@@ -19,7 +19,9 @@ const read: Readonly<Record<string, readonly string[]>> = {
   'libs/authorize/src/wiring.ts': ['libs/authorize/sql'],
   'libs/device/src/wiring.ts': ['libs/device/sql'],
   'libs/directory/src/ground/hashing/derive.ts': [],
-  'libs/directory/src/ground/password-policy.ts': ['libs/directory/src/ground/common-passwords.txt'],
+  'libs/directory/src/ground/passwords/password-policy.ts': [
+    'libs/directory/src/ground/passwords/common-passwords.txt',
+  ],
   'libs/directory/src/wiring.ts': ['libs/directory/sql'],
   'libs/gateway/src/wiring.ts': ['libs/gateway/views'],
   'libs/keys/src/wiring.ts': ['libs/keys/sql'],

@@ -20,22 +20,25 @@ export const folderOrder: Readonly<Record<string, string>> = {
     kind-of-application.ts confirmed.ts pages console-page-table.ts console-pages.ts index.ts`,
   'libs/device': `config.ts pending-grant.ts digest.ts limits.ts store audit.ts polling start approval webhook delivery
     backchannel device-authorization approval-calls.ts service.ts wiring.ts index.ts`,
-  'libs/directory': `config.ts fields ground/hashing ground kind-of-records.ts secrets deleted roles tenants factors users providers resources
-    applications assertions record-kinds.ts endings messages.ts feed plans store records declared apply calls service.ts epoch.ts wiring.ts
+  'libs/directory': `config.ts fields ground/hashing ground/passwords ground kind-of-records.ts secrets deleted roles tenants factors users/claims users
+    users/lists providers resources applications assertions record-kinds.ts endings messages.ts feed plans store records declared
+    apply/guards apply calls/forms calls service.ts epoch.ts wiring.ts
     offered-to-people.ts index.ts`,
   'libs/directory-client': `change-watch.ts single-flight.ts record-cache.ts tenant-issuers.ts
     directory-client-types.ts ended-count.ts access.ts directory-cache.ts client-authentication client.ts index.ts`,
   'libs/gateway': `issuer dialects http config.ts pages/looks gateway.ts pages pages/sign-in/steps pages/sign-in
-    pages/approve pages/links pages/account pages/logout endpoints page-table.ts routes.ts server wiring.ts index.ts`,
+    pages/approve pages/links pages/account/sections pages/account pages/logout endpoints page-table.ts routes.ts server wiring.ts index.ts`,
   'libs/introspection-client': `access-token-source.ts introspector-types.ts introspection-error.ts answer-cache.ts server local
     revocations introspector.ts resource-metadata.ts guard.ts adapters index.ts`,
+  'libs/kit': `text addresses.ts bounded-cache.ts call-time.ts clock.ts ids.ts repeat.ts noted-later.ts secret.ts silence-timer.ts
+    follow-stream.ts url-options.ts within.ts without-schemas.ts index.ts`,
   'libs/keys': `signer.ts store.ts rings config.ts key-calls.ts store.postgres.ts service.ts wiring.ts index.ts`,
   'libs/oauth': `errors.ts user-id.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
     metadata.ts index.ts`,
   'libs/pages': `longest-head.ts parse-form.ts query.ts sent-body.ts page-addresses.ts anti-forgery.ts form-fields.ts page-headers.ts style-sheet.ts
     templates.ts page.ts table-of-pages.ts list.ts index.ts`,
   'libs/people': `smtp-url.ts config.ts mail one-time change password recovery totp passkey mail-code identity links registration account
-    bootstrap methods.ts service.ts wiring.ts index.ts`,
+    account/administered bootstrap methods.ts service.ts wiring.ts index.ts`,
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts
     create-runtime.ts run-process.ts run-service.ts index.ts`,
   'libs/rpc': `call.ts call-options.ts actor.ts typed-client.ts call-traces.ts served-call.ts token-proof.ts errors page-token.ts

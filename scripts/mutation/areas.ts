@@ -19,7 +19,7 @@ export const areas = {
     'libs/authorize/src/sessions/*.ts',
     'libs/authorize/src/interaction/present-person.ts',
     'libs/authorize/src/logout/end-session.ts',
-    'libs/authorize/src/store/store*.ts',
+    'libs/authorize/src/store/*store*.ts',
   ],
   'client authentication': [
     'libs/directory-client/src/client-authentication/*.ts',

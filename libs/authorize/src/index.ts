@@ -17,6 +17,6 @@ export { createConsentStore } from './consent/consents.postgres.ts';
 export { createConsentCount } from './consent/count-consents.ts';
 export { createSelectCounting } from './consent/counting-consents.ts';
 export { createSessionCount } from './sessions/count-sessions.ts';
-export { createSessionStore } from './store/store.postgres.ts';
+export { createSessionStore } from './store/session-store.postgres.ts';
 export { authorizeConfig } from './config.ts';
 export type { AuthorizeConfig } from './config.ts';

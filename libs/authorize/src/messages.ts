@@ -12,7 +12,7 @@ import type { Next, OwnPage } from './interaction/next.ts';
 import type { PasswordChanged } from './methods/password/own-password.ts';
 import type { PresentPerson } from './interaction/present-person.ts';
 import type { OpenedSession } from './sessions/sessions.ts';
-import type { EndedSession } from './store/store.ts';
+import type { EndedSession } from './store/session-store.ts';
 
 /** In characters. It is kept with the session. */
 const longestUserAgent = 256;

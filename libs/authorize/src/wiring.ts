@@ -25,7 +25,8 @@ import { createSelectCounting } from './consent/counting-consents.ts';
 import { createTellOfSignIn } from './interaction/tell-of-sign-in.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './visits/visits.ts';
-import { codeLimits, createGuessLimits } from './limits/guess-limits.ts';
+import { createGuessLimits } from './limits/guess-limits.ts';
+import { limitsOf } from './limits/limits-of-settings.ts';
 import { createTellOfWrongCodes } from './limits/tell-of-wrong-codes.ts';
 import type { SignInLimits } from './limits/guess-limits.ts';
 import { createKnownBrowserCounters } from './limits/known-browsers.ts';
@@ -46,8 +47,8 @@ import { createEndProviderSessions, createSignOutAtProvider } from './logout/pro
 import { createSessions } from './sessions/sessions.ts';
 import { createSessionsOfGrants } from './sessions/sessions-of-grants.ts';
 import { createCheckedSessionStore } from './store/checked-sessions.postgres.ts';
-import { longestCodeLifetimeSeconds } from './store/store.ts';
-import { createSessionStore } from './store/store.postgres.ts';
+import { longestCodeLifetimeSeconds } from './store/code-store.ts';
+import { createSessionStore } from './store/session-store.postgres.ts';
 import { createUpstreamSessions } from './store/upstream-sessions.postgres.ts';
 import { openVisitsAndCodes } from './store/visits-and-codes.ts';
 
@@ -283,32 +284,4 @@ export function buildAuthorize(
     },
   };
   return refuseWhileClockIsWrong(built, runtime);
-}
-
-/** Successful sign-ins cost hashing, not safety: of all there may be a hundred times as many as of failed ones. */
-const signInsPerFailure = 100;
-
-export function limitsOf(config: AuthorizeConfig): SignInLimits {
-  const windowSeconds = config.TESSERA_LOGIN_FAILURES_WINDOW;
-  return {
-    account: { name: 'sign-in.account', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
-    codes: codeLimits,
-    person: { name: 'sign-in.person', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
-    knownBrowser: {
-      name: 'sign-in.known-browser',
-      limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT,
-      windowSeconds,
-    },
-    accountTotal: {
-      name: 'sign-in.account-total',
-      limit: signInsPerFailure * config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT,
-      windowSeconds,
-    },
-    addressTotal: {
-      name: 'sign-in.address-total',
-      limit: signInsPerFailure * config.TESSERA_LOGIN_FAILURES_PER_ADDRESS,
-      windowSeconds,
-    },
-    address: { name: 'sign-in.address', limit: config.TESSERA_LOGIN_FAILURES_PER_ADDRESS, windowSeconds },
-  };
 }

@@ -12,7 +12,7 @@
  */
 export { allowedByConfig, applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { isLoopback } from './apply/demo-data.ts';
-export { isGuardedDeletion } from './apply/plan-differences.ts';
+export { isGuardedDeletion } from './apply/guards/plan-differences.ts';
 export { endings } from './endings/endings.ts';
 export { migrations, openDirectory, requirePepper, type DirectoryRoom, type OfPeople } from './wiring.ts';
 export { directoryConfig, directorySecret, pepperOf, type DirectoryConfig } from './config.ts';
@@ -20,11 +20,11 @@ export { DeclaredStateError, type Problem } from './declared/declared-state-erro
 export type { DeclaredApplication } from './applications/fields.ts';
 export type { DeclaredTenant } from './declared/schema.ts';
 export { longestSecret, mostDaysOfShortSecret, shortestSecret } from './secrets/declared-secrets.ts';
-export { fitTogether, mostAttributeBytes, mostAttributes } from './users/attributes.ts';
+export { fitTogether, mostAttributeBytes, mostAttributes } from './users/claims/attributes.ts';
 export { isSharedIdentifier } from './users/checks.ts';
 export { declaredUserKeys } from './users/fields.ts';
 export { normalizeIdentifier } from './users/identifiers.ts';
-export { withheldPassword } from './users/withheld-password.ts';
+export { withheldPassword } from './users/claims/withheld-password.ts';
 export { isSomebodyElse, isSomebodysName } from './users/preferred-names.ts';
 export { listedKinds, recordKinds, type RecordKind } from './record-kinds.ts';
 export { bumpEpoch } from './epoch.ts';

@@ -14,7 +14,7 @@ import { tenantFields, type TenantRecord } from './tenants/fields.ts';
 import type { ListedIssuers } from './tenants/issuer.ts';
 import { sentLooks } from './tenants/looks.ts';
 import { userFields } from './users/fields.ts';
-import { claimsOf } from './users/standard-claims.ts';
+import { claimsOf } from './users/claims/standard-claims.ts';
 import type { FoundApplication, FoundScope } from './applications/found-application.ts';
 import type { FoundUser } from './users/found-user.ts';
 

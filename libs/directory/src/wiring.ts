@@ -12,7 +12,7 @@ import { purgeDeleted, type ForgetPeople } from './deleted/deleted-records.postg
 import { createDeclaredTotps } from './factors/declared-totps.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
 import { HashQueue } from './ground/hashing/hash-queue.ts';
-import { Passwords } from './ground/passwords.ts';
+import { Passwords } from './ground/passwords/passwords.ts';
 import { createProviderSecrets, type ProviderSecrets } from './providers/provider-secrets.ts';
 import { recordRoutes } from './calls/record-routes.ts';
 import { ClientSecrets } from './secrets/client-secrets.ts';

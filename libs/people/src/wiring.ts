@@ -127,7 +127,7 @@ export function buildDirectory(
         return bootstrapCalls({ ...setting, changeRecord, links, linkBase, operatorTenant, newUserId });
       }),
       routeWhenCalled(UsersService, async () => {
-        const { administeredPeople } = await import('./account/administered-people.ts');
+        const { administeredPeople } = await import('./account/administered/administered-people.ts');
         return {
           ...(await records.calls.users()),
           ...administeredPeople({ ...setting, sendsMail, links, linkBase }),

@@ -18,7 +18,6 @@ import { consentCounts } from '../consent/counting-consents.ts';
 import type { Dispatcher } from '../interaction/dispatcher.ts';
 import { browserCallOf, endedMessage, sessionMessage } from '../messages.ts';
 import type { FindPresentPerson, PresentPerson } from '../interaction/present-person.ts';
-import { counts } from '../sessions/counts.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { askingBySession } from '../visits/asking-person.ts';
 import type { Database } from '@tessera/stores';
@@ -26,14 +25,9 @@ import { acceptedPasskeys } from './accepted-passkeys.ts';
 import { recentActivity } from './activity.ts';
 import { createPasskeyDomain, type PasskeyDomain } from '../methods/passkey/passkey-domain.ts';
 import type { LinkedProviders } from './link-provider.ts';
+import { endOthers, liveSessions } from './own-sessions.ts';
 import { removeFactor } from './remove-factor.ts';
-import {
-  firstPosition,
-  type EndedSession,
-  type LiveSession,
-  type SessionPosition,
-  type SessionStore,
-} from '../store/store.ts';
+import type { SessionStore } from '../store/session-store.ts';
 
 export interface AccountDeps {
   readonly presentPerson: FindPresentPerson;
@@ -52,9 +46,6 @@ export interface AccountDeps {
   readonly idleSeconds: number;
   readonly onSessionEnd: () => void;
 }
-
-/** Sessions that are shown, and ended by one call. */
-const mostSessions = 100;
 
 /** What a person does with what is theirs, or why nothing has changed. */
 type Work<T> = (person: PresentPerson, from: BrowserCall) => Promise<T>;
@@ -248,21 +239,6 @@ async function accountOf(
   };
 }
 
-/** Those that count, this one first, then the last used. */
-async function liveSessions(
-  { store, directory, idleSeconds }: AccountDeps,
-  { session, user }: PresentPerson,
-  { call }: BrowserCall,
-): Promise<LiveSession[]> {
-  const scope = { tenantId: session.tenantId, userIds: [session.userId], idleSeconds };
-  const found = await store.live(scope, firstPosition, mostSessions);
-  const tenant = await directory.tenant(session.tenantId, call.onward());
-  const isOther = ({ sessionId }: LiveSession): number => Number(sessionId !== session.sessionId);
-  return found
-    .filter(({ authentication }) => counts(tenant, user, authentication))
-    .toSorted((one, other) => isOther(one) - isOther(other) || other.lastSeenAt - one.lastSeenAt);
-}
-
 /** A person has few. */
 const mostConsents = 1000;
 
@@ -277,25 +253,4 @@ async function countingConsents(
     found.map(({ clientId }) => directory.application(clientId, call.onward())),
   );
   return found.filter((consent, at) => consentCounts(records[at], user, consent));
-}
-
-async function endOthers(
-  { store, sessions, idleSeconds }: AccountDeps,
-  { session }: PresentPerson,
-  from: BrowserCall,
-): Promise<EndedSession[]> {
-  const scope = { tenantId: session.tenantId, userIds: [session.userId], idleSeconds };
-  const over: EndedSession[] = [];
-  let after: SessionPosition = firstPosition;
-  for (;;) {
-    const found = await store.live(scope, after, mostSessions);
-    for (const { sessionId } of found) {
-      if (sessionId === session.sessionId) continue;
-      const ended = await sessions.endElsewhere(from, session, sessionId);
-      if (ended !== undefined) over.push(ended);
-    }
-    const last = found.at(-1);
-    if (last === undefined || found.length < mostSessions) return over;
-    after = last;
-  }
 }

@@ -2,7 +2,7 @@ import { personEvents, type PersonEvent } from '@tessera/audit';
 import type { PersonService } from '@tessera/proto-gen/person';
 import { timestampFromMs, timestampMs, type CallOptions, type Client } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import type { LiveSession } from '../store/store.ts';
+import type { LiveSession } from '../store/session-store.ts';
 
 /** How many events a person sees. */
 const mostEvents = 20;

@@ -3,7 +3,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { Continued } from './next.ts';
 import type { Fields } from '../visits/step.ts';
 import { invalidContext, type Visits } from '../visits/visits.ts';
-import type { Departure, Visit } from '../store/store.ts';
+import type { Departure, Visit } from '../store/visit-store.ts';
 import { readState } from '../methods/upstream/departure.ts';
 
 /** What a browser brings back, and to the address of which provider. */

@@ -8,7 +8,7 @@ import {
 import type { AskedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { Session } from '../store/store.ts';
+import type { Session } from '../store/session-store.ts';
 import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Next } from './next.ts';

@@ -1,7 +1,7 @@
 import type { User } from '@tessera/proto-gen/directory';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { Visit } from '../store/store.ts';
+import type { Visit } from '../store/visit-store.ts';
 import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Continued, Submitted, VisitsToPages } from './next.ts';

@@ -7,7 +7,8 @@ import { accessDeniedResponse, declinedResponse, loginRequiredResponse } from '.
 import type { CheckedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
-import type { KnownPerson, Session, Visit } from '../store/store.ts';
+import type { Session } from '../store/session-store.ts';
+import type { KnownPerson, Visit } from '../store/visit-store.ts';
 import type { SignInNotes } from './note-sign-in.ts';
 import type { TellOfSignIn } from './tell-of-sign-in.ts';
 import type { Policy } from '../visits/step.ts';

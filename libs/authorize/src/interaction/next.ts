@@ -1,7 +1,7 @@
 import type { ClientRedirect } from '@tessera/oauth';
 import type { BrowserCall } from '../browser-call.ts';
 import type { OpenedSession } from '../sessions/sessions.ts';
-import type { Purpose, Visit } from '../store/store.ts';
+import type { Purpose, Visit } from '../store/visit-store.ts';
 import type { Fields, Policy, Step } from '../visits/step.ts';
 import { describeInteraction } from '../visits/visits.ts';
 import type { Interaction } from '../visits/visits.ts';

@@ -2,7 +2,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import type { User } from '@tessera/proto-gen/directory';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { Session } from '../store/store.ts';
+import type { Session } from '../store/session-store.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
 /** Who is signed in in a browser. */

@@ -1,4 +1,5 @@
-import type { Purpose, Session } from '../store/store.ts';
+import type { Session } from '../store/session-store.ts';
+import type { Purpose } from '../store/visit-store.ts';
 
 /** Purposes that change how a person signs in: an unattended browser must not suffice. */
 const sensitive: ReadonlySet<Purpose> = new Set<Purpose>([

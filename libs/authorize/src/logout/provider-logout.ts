@@ -10,7 +10,7 @@ import { invalidAnswer, ProviderUnreachableError, refusalOf } from '../methods/u
 import type { Reach } from '../methods/upstream/provider.ts';
 import { withProvider } from '../methods/upstream/with-provider.ts';
 import { createUsedValues } from '../methods/upstream/used-values.postgres.ts';
-import type { EndedSession, IdentifiedSession } from '../store/store.ts';
+import type { EndedSession, IdentifiedSession } from '../store/session-store.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { saidOver } from './logout-token.ts';
 import { idTokenOf } from '../methods/upstream/upstream-session.ts';

@@ -27,9 +27,9 @@ import type {
 } from '@tessera/oauth';
 import { isServedAt, type ApplicationRecord, type DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
-import { ApplicationType } from '@tessera/proto-gen/directory';
 import { errorResponse } from './error-responses.ts';
 import { membersOfRequestObject } from './request-object.ts';
+import { responseModeProblem } from './response-mode.ts';
 
 /** An authorization request as received, or as saved while a person signs in. */
 export interface AskedRequest {
@@ -209,16 +209,6 @@ function checkResponseMode(draft: Draft): void {
   if (problem === undefined) return;
   draft.form = { ...form, responseMode: 'query' };
   throw new OAuthError('invalid_request', `${problem} Use response_mode=query.`);
-}
-
-function responseModeProblem({ responseMode, redirectUri }: Form, { application }: ApplicationRecord) {
-  // The link chooses the mode. A server never sees a fragment, so its code would lie unused where scripts read it.
-  if (responseMode === 'fragment' && application.type !== ApplicationType.PUBLIC)
-    return 'response_mode=fragment is for public applications.';
-  // Browsers lose the form's body when they hand a URI to an app.
-  if (responseMode === 'form_post' && !/^https?:/i.test(redirectUri))
-    return 'response_mode=form_post requires an http or https redirect URI.';
-  return undefined;
 }
 
 function checkLengths(draft: Draft): void {

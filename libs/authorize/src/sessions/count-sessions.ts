@@ -3,7 +3,7 @@ import { meetsPolicy } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Ends } from '@tessera/proto-gen/impact';
 import type { CallOptions, Client } from '@tessera/rpc';
-import { firstPosition, type LiveSession, type SessionStore } from '../store/store.ts';
+import { firstPosition, type LiveSession, type SessionStore } from '../store/session-store.ts';
 import { counts } from './counts.ts';
 
 /**

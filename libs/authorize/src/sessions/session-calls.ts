@@ -13,7 +13,12 @@ import {
   type Client,
   type Handlers,
 } from '@tessera/rpc';
-import { firstPosition, type EndedSession, type LiveSession, type SessionStore } from '../store/store.ts';
+import {
+  firstPosition,
+  type EndedSession,
+  type LiveSession,
+  type SessionStore,
+} from '../store/session-store.ts';
 import { counts } from './counts.ts';
 import type { Sessions } from './sessions.ts';
 

@@ -1,6 +1,6 @@
 import type { EventBase } from '@tessera/audit';
 import type { CheckedSession, CheckedSessionStore } from '../store/checked-sessions.postgres.ts';
-import type { EndedSession, SessionId } from '../store/store.ts';
+import type { EndedSession, SessionId } from '../store/session-store.ts';
 import type { Sessions } from './sessions.ts';
 
 /** The sessions of refresh tokens that live no longer than they do. */

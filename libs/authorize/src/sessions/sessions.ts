@@ -8,8 +8,8 @@ import type { AuthorizeAudit } from '../audit.ts';
 import { knownBrowserHash } from '../browser-call.ts';
 import type { Browser, BrowserCall } from '../browser-call.ts';
 import { knownBrowserLifetimeDays } from '../store/known-browsers.postgres.ts';
+import type { CodeStore } from '../store/code-store.ts';
 import type {
-  CodeStore,
   EndedSession,
   EndingSession,
   IdentifiedSession,
@@ -18,7 +18,7 @@ import type {
   SessionEndReason,
   SessionId,
   SessionStore,
-} from '../store/store.ts';
+} from '../store/session-store.ts';
 import type { EndedUpstream, UpstreamSessions } from '../store/upstream-sessions.postgres.ts';
 
 const tokenShape = /^ts_[A-Za-z0-9_-]{43}$/;

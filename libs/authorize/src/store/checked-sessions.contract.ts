@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '@tessera/stores';
 import { createCheckedSessionStore, type CheckedSession } from './checked-sessions.postgres.ts';
 import { age, ending, idleSeconds, opened } from './session-store.contract.ts';
-import { createSessionStore } from './store.postgres.ts';
-import type { NewSessionRecord } from './store.ts';
+import { createSessionStore } from './session-store.postgres.ts';
+import type { NewSessionRecord } from './session-store.ts';
 
 /** What the check of sessions that refresh tokens belong to must do, on every engine. */
 export function checkedSessionContract(engine: string, open: () => Promise<Database>): void {

@@ -3,8 +3,8 @@ import { auditRow } from '@tessera/audit';
 import { systemClock, systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { createKnownBrowserStore } from './known-browsers.postgres.ts';
-import { createSessionStore } from './store.postgres.ts';
-import type { NewSessionRecord } from './store.ts';
+import { createSessionStore } from './session-store.postgres.ts';
+import type { NewSessionRecord } from './session-store.ts';
 
 const text = (bytes: number) => systemRandom.bytes(bytes).toString('base64url');
 

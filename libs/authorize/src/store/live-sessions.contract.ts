@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { age, ending, idleSeconds, opened } from './session-store.contract.ts';
-import { createSessionStore } from './store.postgres.ts';
-import { firstPosition, type SessionPosition } from './store.ts';
+import { createSessionStore } from './session-store.postgres.ts';
+import { firstPosition, type SessionPosition } from './session-store.ts';
 
 /** What the pages of live sessions must do on every engine. */
 export function liveSessionsContract(engine: string, open: () => Promise<Database>): void {

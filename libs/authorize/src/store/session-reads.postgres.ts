@@ -1,7 +1,7 @@
 import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
 import { create } from '@tessera/rpc';
 import type { Queryable } from '@tessera/stores';
-import type { Session, SessionStore, UpstreamSession } from './store.ts';
+import type { Session, SessionStore, UpstreamSession } from './session-store.ts';
 
 export interface EarlierRow {
   earlier: string[];

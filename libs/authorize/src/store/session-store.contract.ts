@@ -2,8 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import type { AuditRow } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
-import { createSessionStore } from './store.postgres.ts';
-import type { EndedSession, EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
+import { createSessionStore } from './session-store.postgres.ts';
+import type {
+  EndedSession,
+  EndingSession,
+  NewSessionRecord,
+  Session,
+  SessionStore,
+} from './session-store.ts';
 
 export const idleSeconds = 3600;
 

@@ -3,8 +3,9 @@ import { create } from '@tessera/rpc';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
-import { purposes } from './store.ts';
-import type { AnsweredVisit, CodePresentation, CodeRecord, CodeStore, VisitStore, Visit } from './store.ts';
+import { purposes } from './visit-store.ts';
+import type { CodePresentation, CodeRecord, CodeStore } from './code-store.ts';
+import type { AnsweredVisit, VisitStore, Visit } from './visit-store.ts';
 
 /** Every test works on keys of its own. */
 const unique = (): string => systemRandom.bytes(8).toString('hex');

@@ -1,15 +1,9 @@
 import type { Clock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
-import type {
-  AnsweredVisit,
-  CodeRecord,
-  CodeStore,
-  EndingVisit,
-  VisitStore,
-  Visit,
-  Redemption,
-} from './store.ts';
+import { longestCodeLifetimeSeconds } from './code-store.ts';
+import { tooManyPending } from './visit-store.ts';
+import type { CodeRecord, CodeStore, Redemption } from './code-store.ts';
+import type { AnsweredVisit, EndingVisit, VisitStore, Visit } from './visit-store.ts';
 
 /** Beyond this, new records are rejected and live ones kept, as Redis does with `noeviction`. */
 const maximumRecords = 20_000;

@@ -3,9 +3,10 @@ import { systemClock, systemRandom } from '@tessera/kit';
 import type { RedisHandle } from '@tessera/stores';
 import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
 import { answeringContract, codeStoreContract, visitStoreContract } from './store.contract.ts';
-import type { Visit, VisitStore } from './store.ts';
+import type { Visit, VisitStore } from './visit-store.ts';
 import { createMemoryCodeStore, createMemoryVisitStore } from './store.memory.ts';
-import { createRedisCodeStore, createRedisVisitStore } from './store.redis.ts';
+import { createRedisCodeStore } from './code-store.redis.ts';
+import { createRedisVisitStore } from './visit-store.redis.ts';
 
 let redis: RedisHandle;
 let cluster: RedisHandle;

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { createSessionStore } from './store.postgres.ts';
-import type { EndingSession, IdentifiedSession, SessionId } from './store.ts';
+import { createSessionStore } from './session-store.postgres.ts';
+import type { EndingSession, IdentifiedSession, SessionId } from './session-store.ts';
 
 /** What a provider says is over: a session there or, without `sid`, all of a person. */
 export interface EndedUpstream {

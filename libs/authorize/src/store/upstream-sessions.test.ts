@@ -4,7 +4,7 @@ import { runsEverything, testDatabase, testEmbeddedDatabase } from '@tessera/tes
 import { beforeAll, describe, expect, it } from 'vitest';
 import { migrations } from '../wiring.ts';
 import { ending, opened } from './session-store.contract.ts';
-import { createSessionStore } from './store.postgres.ts';
+import { createSessionStore } from './session-store.postgres.ts';
 import { createUpstreamSessions, type EndedUpstream } from './upstream-sessions.postgres.ts';
 
 upstreamContract('postgres', async () => testDatabase(migrations));

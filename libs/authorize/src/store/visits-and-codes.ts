@@ -1,7 +1,9 @@
 import type { Runtime } from '@tessera/process';
 import { createMemoryCodeStore, createMemoryVisitStore } from './store.memory.ts';
-import { createRedisCodeStore, createRedisVisitStore } from './store.redis.ts';
-import type { CodeStore, VisitStore } from './store.ts';
+import { createRedisCodeStore } from './code-store.redis.ts';
+import { createRedisVisitStore } from './visit-store.redis.ts';
+import type { CodeStore } from './code-store.ts';
+import type { VisitStore } from './visit-store.ts';
 
 /**
  * The stores of visits and codes, which belong together: a code may be saved in one step with the end of its visit.

@@ -14,7 +14,8 @@ import type { Counter } from '@tessera/test-kit';
 import type { SignInLimits } from '../limits/guess-limits.ts';
 import type { Step } from '../visits/step.ts';
 import { createSteps } from '../interaction/step-table.ts';
-import { buildAuthorize, limitsOf, migrations } from '../wiring.ts';
+import { limitsOf } from '../limits/limits-of-settings.ts';
+import { buildAuthorize, migrations } from '../wiring.ts';
 import { authorizeConfig } from '../config.ts';
 import type { AuthorizeConfig } from '../config.ts';
 

@@ -1,5 +1,6 @@
 import type { BrowserCall } from '../browser-call.ts';
-import type { Session, Visit } from '../store/store.ts';
+import type { Session } from '../store/session-store.ts';
+import type { Visit } from '../store/visit-store.ts';
 import { invalidContext } from './visits.ts';
 
 /**

@@ -2,7 +2,8 @@ import { hasNeededFactors, temporarilyUnavailable, type NeededFactors } from '@t
 import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
-import type { Departure, KnownPerson, UpstreamSession, Visit } from '../store/store.ts';
+import type { UpstreamSession } from '../store/session-store.ts';
+import type { Departure, KnownPerson, Visit } from '../store/visit-store.ts';
 
 /** What decides which steps a visit needs, by the current records. */
 export interface Policy extends NeededFactors {

@@ -1,5 +1,6 @@
 import type { CheckedRequest } from '../request/request.ts';
-import type { KnownPerson, Session, Visit } from '../store/store.ts';
+import type { Session } from '../store/session-store.ts';
+import type { KnownPerson, Visit } from '../store/visit-store.ts';
 import type { KnownVisit, StepResult, Verified } from './step.ts';
 
 /** Whether the session belongs to the person of the `id_token_hint`, if there is one (OIDC Core §3.1.2.1). */

@@ -7,7 +7,7 @@ import { digest } from '../browser-call.ts';
 import type { Browser } from '../browser-call.ts';
 import type { AskedRequest, CheckedRequest } from '../request/request.ts';
 import { parametersToSave } from '../request/request.ts';
-import type { AnsweredVisit, EndingVisit, Purpose, Visit, VisitStore } from '../store/store.ts';
+import type { AnsweredVisit, EndingVisit, Purpose, Visit, VisitStore } from '../store/visit-store.ts';
 import type { KnownVisit, Policy } from './step.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { claimLists, claimNameProblem, claimTypes } from '@tessera/oauth';
 import { z } from 'zod';
 import { line } from '../fields/values.ts';
-import { attributeName } from '../users/attributes.ts';
+import { attributeName } from '../users/claims/attributes.ts';
 
 const mostClaims = 20;
 

@@ -12,7 +12,7 @@ import { declaredIn, othersIn } from '../declared/surroundings.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import type { DeclaredTotps } from '../factors/declared-totps.ts';
 import { fileOwner } from '../fields/owner.ts';
-import type { Passwords } from '../ground/passwords.ts';
+import type { Passwords } from '../ground/passwords/passwords.ts';
 import { planTenant, type TenantPlan } from '../plans/plan.ts';
 import type { PresentState } from '../plans/tenant-state.ts';
 import type { ProviderSecrets } from '../providers/provider-secrets.ts';
@@ -20,10 +20,10 @@ import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import type { AdminStore } from '../store/store.ts';
 import { firstPasswords } from './declared-passwords.ts';
 import { desiredState, type DesiredOptions } from './desired-state.ts';
-import { missingSecrets } from './missing-secrets.ts';
-import { OtherKindsError } from './other-kinds-error.ts';
-import { refuseConflicts } from './owner-conflicts.ts';
-import { problemsOfPlans } from './taken-in-file.ts';
+import { missingSecrets } from './guards/missing-secrets.ts';
+import { OtherKindsError } from './guards/other-kinds-error.ts';
+import { refuseConflicts } from './guards/owner-conflicts.ts';
+import { problemsOfPlans } from './guards/taken-in-file.ts';
 import { touchedBy } from './touched-records.ts';
 
 export interface ApplyDeps {

@@ -16,7 +16,7 @@ import { loadConfig } from '@tessera/process/settings';
 import { z } from 'zod';
 import { applyInTurn } from './apply-in-turn.ts';
 import { problemsInFile } from './problems-in-file.ts';
-import { unallowedAdministration, unallowedDeletions } from './unallowed-changes.ts';
+import { unallowedAdministration, unallowedDeletions } from './guards/unallowed-changes.ts';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 import type { DeclaredState, DeclaredTenant } from '../declared/schema.ts';
 import { allReferredTo } from '../declared/surroundings.ts';

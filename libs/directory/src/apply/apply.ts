@@ -4,7 +4,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import { DeclaredConflictError } from '../declared/declared-state-error.ts';
 import { readProviders } from '../providers/read.postgres.ts';
 import { namesInPart, subjectsIn } from '../declared/part.ts';
-import { refuseAdministration } from './administration-guard.ts';
+import { refuseAdministration } from './guards/administration-guard.ts';
 import {
   readApplicable,
   unknownTenant,
@@ -12,9 +12,9 @@ import {
   type ApplyDeps,
   type DeclaredDocument,
 } from './applicable.ts';
-import { refuseDeletions } from './deletion-guard.ts';
+import { refuseDeletions } from './guards/deletion-guard.ts';
 import { desiredState } from './desired-state.ts';
-import { namesakesOf } from './namesakes.ts';
+import { namesakesOf } from './guards/namesakes.ts';
 import {
   administratorHashes,
   hashesOf,
@@ -22,8 +22,8 @@ import {
   storedPasswords,
   withPasswords,
 } from './declared-passwords.ts';
-import { refuseConflicts } from './owner-conflicts.ts';
-import { newProblems, takenProblems } from './taken-in-file.ts';
+import { refuseConflicts } from './guards/owner-conflicts.ts';
+import { newProblems, takenProblems } from './guards/taken-in-file.ts';
 import { prepareTotps, withIdentities, withPasskeys, withTotps } from './factors-of-people.ts';
 import type { DeclaredPlan } from './touched-records.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { DeclaredTenant } from '../declared/schema.ts';
-import type { Passwords } from '../ground/passwords.ts';
+import type { Passwords } from '../ground/passwords/passwords.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import type { TenantPlan } from '../plans/plan.ts';
 import type { AdminStore, StoredPassword } from '../store/store.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { matchedPeople } from '../users/matched-people.ts';
-import { withheldPassword } from '../users/withheld-password.ts';
-import { administers } from './administration-guard.ts';
+import { withheldPassword } from '../users/claims/withheld-password.ts';
+import { administers } from './guards/administration-guard.ts';
 
 /** Passwords of a file that are hashed, or wait for it, at once: fewer than may wait, however many it declares. */
 const mostAtOnce = 100;

@@ -6,7 +6,7 @@ import { fileOwner } from '../fields/owner.ts';
 import { planTenant } from '../plans/plan.ts';
 import { ClientSecrets } from '../secrets/client-secrets.ts';
 import { desiredState } from './desired-state.ts';
-import { problemsOfPlans } from './taken-in-file.ts';
+import { problemsOfPlans } from './guards/taken-in-file.ts';
 
 /**
  * Why a directory without records would not apply a file that keeps the rules of each record: so `check` refuses what

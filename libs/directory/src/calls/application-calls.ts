@@ -4,7 +4,7 @@ import { deletedApplicationCalls } from './deleted-application-calls.ts';
 import { applicationFields } from '../applications/fields.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { entryOf } from '../fields/field.ts';
-import { applicationForm, applicationOf, messageOfApplication } from './application-form.ts';
+import { applicationForm, applicationOf, messageOfApplication } from './forms/application-form.ts';
 import { secretCalls, type SecretCallsDeps } from './secret-calls.ts';
 
 /** The calls that read and change one application and its secrets. */

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { Code, ConnectError, invalidFields } from '@tessera/rpc';
-import { AdministrationNotAllowedError } from '../apply/administration-guard.ts';
+import { AdministrationNotAllowedError } from '../apply/guards/administration-guard.ts';
 import type { ApplyDeps, DeclaredDocument } from '../apply/applicable.ts';
-import { DeletionsNotAllowedError } from '../apply/deletion-guard.ts';
-import { OwnerConflictError } from '../apply/owner-conflicts.ts';
+import { DeletionsNotAllowedError } from '../apply/guards/deletion-guard.ts';
+import { OwnerConflictError } from '../apply/guards/owner-conflicts.ts';
 import { DeclaredConflictError } from '../declared/declared-state-error.ts';
 import { ownerOf } from '../records/writers.ts';
 import type { PepperCheck } from '../secrets/pepper-check.ts';

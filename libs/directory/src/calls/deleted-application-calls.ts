@@ -1,7 +1,7 @@
 import { adminRoles, adminScopes } from '@tessera/oauth';
 import { pageRequest, Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { applicationOf, messageOfApplication } from './application-form.ts';
+import { applicationOf, messageOfApplication } from './forms/application-form.ts';
 import { applicationFields, type ApplicationRecord } from '../applications/fields.ts';
 import { entryOf } from '../fields/field.ts';
 import { isBuiltInScope } from '../fields/field-checks.ts';

@@ -5,9 +5,9 @@ import { listedDeleted, type RecordCallsDeps } from '../records/record-calls.ts'
 import { readRoles } from '../roles/read.postgres.ts';
 import { desiredUser } from '../users/desired.ts';
 import { user } from '../users/fields.ts';
-import { needsOwnIssuer } from '../users/given-user-id.ts';
+import { needsOwnIssuer } from '../users/claims/given-user-id.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import { checkAmongOthers, entryOfUser, messageOfUser, userForm } from './user-form.ts';
+import { checkAmongOthers, entryOfUser, messageOfUser, userForm } from './forms/user-form.ts';
 
 /** The calls that list deleted people and bring one back. */
 export function deletedUserCalls({

@@ -2,16 +2,16 @@ import type { KeyObject } from 'node:crypto';
 import { isGivenUserId } from '@tessera/oauth';
 import { create, invalidFields } from '@tessera/rpc';
 import { PlannedRecordSchema, type PlannedRecord } from '@tessera/proto-gen/plan';
-import { administrationOf } from '../apply/administration-guard.ts';
+import { administrationOf } from '../apply/guards/administration-guard.ts';
 import { touchedBy, type DeclaredPlan, type TouchedRecord } from '../apply/touched-records.ts';
 import { valuesOf } from '../fields/field.ts';
 import { recordKinds, type Kind, type RecordOf, type StandardKind } from '../record-kinds.ts';
 import { providerFields, type ProviderRecord } from '../providers/fields.ts';
 import { requestDigest } from '../records/request-digest.ts';
-import { messageOfApplication } from './application-form.ts';
+import { messageOfApplication } from './forms/application-form.ts';
 import { messageOfStandard } from './standard-calls.ts';
 import { messageOfTenant } from './tenant-calls.ts';
-import { messageOfUser } from './user-form.ts';
+import { messageOfUser } from './forms/user-form.ts';
 
 function isMade(record: object): boolean {
   return !('userId' in record) || !isGivenUserId(String(record.userId));

@@ -6,9 +6,9 @@ import { listed } from '../records/record-calls.ts';
 import { listRecords } from '../store/read-records.postgres.ts';
 import { searchPeople } from '../store/search-people.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import { lastSignIns } from '../users/last-sign-ins.postgres.ts';
-import type { PeopleFilter } from '../users/people-orders.ts';
-import { messageOfUser } from './user-form.ts';
+import { lastSignIns } from '../users/lists/last-sign-ins.postgres.ts';
+import type { PeopleFilter } from '../users/lists/people-orders.ts';
+import { messageOfUser } from './forms/user-form.ts';
 
 type Asked = MessageShape<typeof ListUsersRequestSchema>;
 

@@ -8,7 +8,7 @@ import { recordForm } from '../records/record-form.ts';
 import { tenantFields, tenantId, type TenantRecord } from '../tenants/fields.ts';
 import { isEmpty } from '../store/tenant-contents.postgres.ts';
 import { writerOf } from '../records/writers.ts';
-import { keepsOwnIssuer } from '../users/given-user-id.ts';
+import { keepsOwnIssuer } from '../users/claims/given-user-id.ts';
 import { hasGivenUserIds } from '../users/subjects.postgres.ts';
 
 const declaredTenant = z.strictObject({ tenantId: tenantId.schema, ...shapeOf(tenantFields) });

@@ -1,7 +1,7 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
-import { passwordProblem } from '../ground/password-policy.ts';
-import type { Passwords } from '../ground/passwords.ts';
+import { passwordProblem } from '../ground/passwords/password-policy.ts';
+import type { Passwords } from '../ground/passwords/passwords.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { deletedUserCalls } from './deleted-user-calls.ts';
 import { notFound } from '../ground/refusals.ts';
@@ -15,7 +15,7 @@ import type { RecordTransaction } from '../store/store.ts';
 import { desiredUser } from '../users/desired.ts';
 import { user } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import { lastSignIns } from '../users/last-sign-ins.postgres.ts';
+import { lastSignIns } from '../users/lists/last-sign-ins.postgres.ts';
 import {
   checkAmongOthers,
   checkGivenUserId,
@@ -23,7 +23,7 @@ import {
   messageOfUser,
   updatedUser,
   userForm,
-} from './user-form.ts';
+} from './forms/user-form.ts';
 
 export interface UserCallsDeps extends RecordCallsDeps {
   readonly passwords: Passwords;

@@ -1,5 +1,5 @@
 import type { Report } from '../fields/field-checks.ts';
-import { passwordProblem } from '../ground/password-policy.ts';
+import { passwordProblem } from '../ground/passwords/password-policy.ts';
 import type { DeclaredTenant } from './schema.ts';
 
 /** Reports every declared password that a person may not have. */

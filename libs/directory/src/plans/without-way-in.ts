@@ -1,5 +1,5 @@
 import type { UserRecord } from '../users/fields.ts';
-import { withheldPassword } from '../users/withheld-password.ts';
+import { withheldPassword } from '../users/claims/withheld-password.ts';
 import { givenWays, lostWays } from './lost-ways.ts';
 import type { TenantPlan } from './plan.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { columnsOf } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type Key, type RecordOf } from '../fields/field.ts';
 import { callbackUri, emailDomain, line } from '../fields/values.ts';
-import { attributeName } from '../users/attributes.ts';
+import { attributeName } from '../users/claims/attributes.ts';
 import { presetNames, presets } from './presets.ts';
 
 const claim = line(128);

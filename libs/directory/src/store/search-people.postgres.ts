@@ -9,7 +9,7 @@ import {
   type Order,
   type OrderName,
   type PeopleFilter,
-} from '../users/people-orders.ts';
+} from '../users/lists/people-orders.ts';
 import { userTable } from '../users/table.postgres.ts';
 import type { UserRecord } from '../users/fields.ts';
 import { selectedOf, storedRecord, type Row } from './read-records.postgres.ts';

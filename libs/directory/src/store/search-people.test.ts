@@ -3,7 +3,7 @@ import type { Database } from '@tessera/stores';
 import { runsEverything, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call, startRecords } from '../testing/start-records.ts';
-import type { PeopleFilter } from '../users/people-orders.ts';
+import type { PeopleFilter } from '../users/lists/people-orders.ts';
 import { migrations } from '../wiring.ts';
 import { searchPeople } from './search-people.postgres.ts';
 

@@ -10,7 +10,7 @@ import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 import { putPreferredNames } from './preferred-names.postgres.ts';
 import { keepGivenUserIds } from './subjects.postgres.ts';
-import { withheldPassword } from './withheld-password.ts';
+import { withheldPassword } from './claims/withheld-password.ts';
 
 const { names, values, definitions, updates } = userColumns;
 const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.password_hash';

@@ -1,6 +1,6 @@
 import { desiredOf } from '../fields/field.ts';
 import { userFields, type DeclaredUser, type UserRecord } from './fields.ts';
-import { standardClaimsOf } from './standard-claims.ts';
+import { standardClaimsOf } from './claims/standard-claims.ts';
 
 /** The record that a declared user asks for, given the present one. */
 export function desiredUser(

@@ -7,9 +7,9 @@ import { longestPassword, passwordHashProblem } from '../ground/hashing/phc.ts';
 import { declaredIdentity, mostIdentities } from '../factors/declared-identity.ts';
 import { declaredPasskey, mostPasskeys } from '../factors/declared-passkey.ts';
 import { declaredTotp } from '../factors/declared-totp.ts';
-import { attributes, attributesSent } from './attributes.ts';
-import { givenUserId } from './given-user-id.ts';
-import { standardClaims, type StandardClaims } from './standard-claims.ts';
+import { attributes, attributesSent } from './claims/attributes.ts';
+import { givenUserId } from './claims/given-user-id.ts';
+import { standardClaims, type StandardClaims } from './claims/standard-claims.ts';
 
 /**
  * The fields of a user, in the order of the reference and of the declared state that is written; empty texts are

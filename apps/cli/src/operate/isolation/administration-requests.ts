@@ -11,11 +11,11 @@ import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { uuid } from '@tessera/kit';
 import { ConnectError, declaredAccess } from '@tessera/rpc';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
-import { isClaim } from '../../records/field-help.ts';
 import { nouns } from '../../records/nouns.ts';
 import { administeredMethods } from './administration.ts';
 import { textAt, wordsOf, type Answer, type GoodRequest } from './crossing.ts';
 import type { Party } from './party.ts';
+import { isPlain } from './plain-fields.ts';
 import { randomName } from './throw-away-tenants.ts';
 
 /** Makes something of a kind; resolves with what its calls name it by, under the names of their fields. */
@@ -150,24 +150,6 @@ async function application(of: Party, method: string): Promise<JsonObject> {
 async function personAndApplication(of: Party): Promise<JsonObject> {
   return { ...(await application(of, 'Get')), ...(await person(of, 'Get')) };
 }
-
-/**
- * Fields that name nothing of a tenant, besides claims of people: what records say, and how a call works. A field whose
- * name means something else elsewhere is written with its message.
- */
-const plain: ReadonlySet<string> = new Set(
-  `accentColor accentColorDark actor approval assignableBy attribute audiences authenticatedStart
-  authenticationPolicy backchannelLogoutUri country delivery description descriptions endpoints event fileName formatted
-  DeclaredClaim.list DeclaredClaim.path DeclaredClaim.rolePrefix DeclaredTrust.audience DeclaredTrust.subject
-  grantTypes homepage idTokenClaims idTokenSigningAlgorithm issuer jwksUri kinds locality logo maxAge logoutRedirectUriPrefixes logoutRedirectUris
-  loopbackPorts name notificationEndpoint outcome owner owners passkeyDomain password passwordHash pkce
-  policyUri postalCode publicKeys publisher purpose reason redirectUriPrefixes redirectUris region registration
-  registrationDomains scopeFormat sharedIdentity signingAlgorithm signInMethods status streetAddress targets tokenType
-  tosUri type url value`.split(/\s+/),
-);
-
-const isPlain = ({ localName, parent }: DescField): boolean =>
-  plain.has(localName) || plain.has(`${parent.name}.${localName}`) || isClaim(localName);
 
 /** Fields whose values are answered otherwise than unknown ones, though they tell nothing, each with the reason. */
 const open: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ import type { BrowserCall } from '../../browser-call.ts';
 import { findPerson } from '../../limits/find-person.ts';
 import { factorSince, longestIdentifier } from '../../limits/guess-counters.ts';
 import type { LimitGuesses } from '../../limits/guess-limits.ts';
-import type { Visit } from '../../store/store.ts';
+import type { Visit } from '../../store/visit-store.ts';
 import type { Fields, Policy, Step, StepResult, Verified } from '../../visits/step.ts';
 import { maskedAddress } from './masked-address.ts';
 

@@ -1,6 +1,6 @@
 import { opaqueValue, type Random } from '@tessera/kit';
 import { passkeyCeremony, type PasskeyCeremony, type PasskeyUse } from '@tessera/oauth';
-import type { Visit } from '../../store/store.ts';
+import type { Visit } from '../../store/visit-store.ts';
 
 /**
  * A new ceremony of a visit, with the nonce that its form sends back. Its secret is the seed of the visit, which no

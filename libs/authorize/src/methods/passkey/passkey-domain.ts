@@ -1,6 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { BrowserCall } from '../../browser-call.ts';
-import type { Visit } from '../../store/store.ts';
+import type { Visit } from '../../store/visit-store.ts';
 
 /**
  * The domain of the passkeys of a visit's tenant (WebAuthn L3 §4, RP ID), if it is not the host of its issuer; else ''.

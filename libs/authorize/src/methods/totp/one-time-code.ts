@@ -4,7 +4,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Policy, Step, StepResult, Verified } from '../../visits/step.ts';
-import type { Visit } from '../../store/store.ts';
+import type { Visit } from '../../store/visit-store.ts';
 import { factorSince } from '../../limits/guess-counters.ts';
 import { codeFactor, type LimitGuesses } from '../../limits/guess-limits.ts';
 

@@ -4,7 +4,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import { invalidContext } from '../../visits/visits.ts';
 import type { Step } from '../../visits/step.ts';
-import type { KnownPerson, Visit } from '../../store/store.ts';
+import type { KnownPerson, Visit } from '../../store/visit-store.ts';
 
 /**
  * The first code of a person's new authenticator app: the field `enrolment_code`. The app is enrolled together with its

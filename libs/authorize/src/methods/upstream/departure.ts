@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { opaqueValue, type Random } from '@tessera/kit';
 import { digest } from '../../browser-call.ts';
-import type { Departure, Visit } from '../../store/store.ts';
+import type { Departure, Visit } from '../../store/visit-store.ts';
 
 /** What binds an answer to the visit that asked for it. */
 export interface Ticket {

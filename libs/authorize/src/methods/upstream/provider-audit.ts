@@ -2,7 +2,7 @@ import type { AuditBatch } from '@tessera/audit';
 import { originOf } from '../../audit.ts';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Policy } from '../../visits/step.ts';
-import type { Session } from '../../store/store.ts';
+import type { Session } from '../../store/session-store.ts';
 import type { RefusedSignIn } from './provider-refusals.ts';
 
 /** The audit events of sign-ins with providers. */

@@ -4,7 +4,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Fields } from '../../visits/step.ts';
-import type { Departure, Visit } from '../../store/store.ts';
+import type { Departure, Visit } from '../../store/visit-store.ts';
 import { lacksClaims } from './claims-of-person.ts';
 import { departureOf, newTicket, stateOf, ticketOfDeparture, type Ticket } from './departure.ts';
 import { isRecent, providerRequest, type Asked, type Demands } from './provider-request.ts';

@@ -1,6 +1,6 @@
 import { codeChallenge } from '@tessera/oauth';
 import type { Policy } from '../../visits/step.ts';
-import type { Departure, Visit } from '../../store/store.ts';
+import type { Departure, Visit } from '../../store/visit-store.ts';
 import type { DeclaredProvider } from './provider.ts';
 import type { Ticket } from './departure.ts';
 

@@ -4,7 +4,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Fields, Policy, Step, StepResult } from '../../visits/step.ts';
-import type { Visit } from '../../store/store.ts';
+import type { Visit } from '../../store/visit-store.ts';
 import { identityOf, mappedOf, methodsOf, personOf } from './claims-of-person.ts';
 import { NoAccountError, refusalOf } from './provider-refusals.ts';
 import { askedBy } from './provider-request.ts';

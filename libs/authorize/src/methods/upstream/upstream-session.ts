@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Random } from '@tessera/kit';
-import type { UpstreamSession } from '../../store/store.ts';
+import type { UpstreamSession } from '../../store/session-store.ts';
 import type { ProviderAnswer } from './provider.ts';
 
 /** It goes with the visit and the session. */

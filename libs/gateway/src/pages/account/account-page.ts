@@ -15,8 +15,13 @@ import { personName, signedInPerson } from '../signed-in-person.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
-import { accountNotice, resultOfLink, type AccountResult } from './account-results.ts';
-import type { AccountContent, AccountSection, AccountView, Confirmation } from './account-section.ts';
+import { accountNotice, resultOfLink, type AccountResult } from './sections/account-results.ts';
+import type {
+  AccountContent,
+  AccountSection,
+  AccountView,
+  Confirmation,
+} from './sections/account-section.ts';
 import { signInForAccount, visitOf } from './account-visits.ts';
 
 /**

@@ -2,7 +2,7 @@ import { otherPaths } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { accountPath, type AccountPageName } from '../paths.ts';
 import { signInToPage, type PlaceOfPage } from '../sign-in/sign-in-place.ts';
-import type { AccountVisit } from './account-section.ts';
+import type { AccountVisit } from './sections/account-section.ts';
 
 /** What the pages of a sign-in are for, by the visit. */
 const visits = {

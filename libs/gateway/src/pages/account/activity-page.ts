@@ -1,7 +1,7 @@
 import { browserName } from '@tessera/languages';
 import { timestampMs } from '@tessera/rpc';
 import { findApplication } from '../described-application.ts';
-import type { AccountContent, AccountSection } from './account-section.ts';
+import type { AccountContent, AccountSection } from './sections/account-section.ts';
 
 /** What the page says of an event of the audit trail, and of its factor if it has one. */
 const sentences: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import { rootCall, timestampMs } from '@tessera/rpc';
 import { browserContext } from '../browser-context.ts';
 import { describeScopes, findApplication } from '../described-application.ts';
 import type { PageContext } from '../page-context.ts';
-import { resultOf, type AccountContent, type AccountSection } from './account-section.ts';
+import { resultOf, type AccountContent, type AccountSection } from './sections/account-section.ts';
 
 const access: AccountSection = {
   name: 'applications',

@@ -3,8 +3,8 @@ import { rootCall, timestampMs } from '@tessera/rpc';
 import { browserContext } from '../browser-context.ts';
 import type { PageContext } from '../page-context.ts';
 import { noteSessionEnd } from '../session.ts';
-import type { AccountResult } from './account-results.ts';
-import { resultOf, type AccountContent, type AccountSection } from './account-section.ts';
+import type { AccountResult } from './sections/account-results.ts';
+import { resultOf, type AccountContent, type AccountSection } from './sections/account-section.ts';
 
 const sessions: AccountSection = {
   name: 'sessions',

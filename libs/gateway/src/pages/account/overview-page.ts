@@ -2,7 +2,7 @@ import { browserName, type Values } from '@tessera/languages';
 import type { Account } from '@tessera/proto-gen/account';
 import { rootCall, timestampMs } from '@tessera/rpc';
 import { accountPath, approvalsPath } from '../paths.ts';
-import type { AccountContent, AccountSection, AccountView } from './account-section.ts';
+import type { AccountContent, AccountSection, AccountView } from './sections/account-section.ts';
 
 /** What a person should do, and the page on which they do it. */
 interface Advice {

@@ -2,9 +2,9 @@ import { AccountProblem } from '@tessera/proto-gen/account';
 import { rootCall } from '@tessera/rpc';
 import { languageOf, shownParameter } from '@tessera/pages';
 import { browserContext } from '../browser-context.ts';
-import { acceptedPasskeysSection } from './accepted-passkeys-section.ts';
-import { resultOf, type AccountContent, type AccountSection } from './account-section.ts';
-import { closingSection } from './closing-section.ts';
+import { acceptedPasskeysSection } from './sections/accepted-passkeys-section.ts';
+import { resultOf, type AccountContent, type AccountSection } from './sections/account-section.ts';
+import { closingSection } from './sections/closing-section.ts';
 
 /** A record that a file declares is changed there alone. */
 const record: AccountSection = {

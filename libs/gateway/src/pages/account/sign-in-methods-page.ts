@@ -1,9 +1,9 @@
 import { otherPaths } from '@tessera/oauth';
-import { acceptedPasskeysSection } from './accepted-passkeys-section.ts';
-import type { AccountContent, AccountSection } from './account-section.ts';
-import { factorsSection } from './factors-section.ts';
-import { passkeysSection } from './passkeys-section.ts';
-import { providersSection } from './providers-section.ts';
+import { acceptedPasskeysSection } from './sections/accepted-passkeys-section.ts';
+import type { AccountContent, AccountSection } from './sections/account-section.ts';
+import { factorsSection } from './sections/factors-section.ts';
+import { passkeysSection } from './sections/passkeys-section.ts';
+import { providersSection } from './sections/providers-section.ts';
 
 const password: AccountSection = {
   name: 'password',

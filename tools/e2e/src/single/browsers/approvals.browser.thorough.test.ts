@@ -6,7 +6,7 @@ import { tokensOf, type Environment } from '@tessera/test-client';
 import { expectError } from '../../harness/flows.ts';
 import { poll, startCiba, startDevice } from '../../harness/out-of-band.ts';
 import { people } from '../../harness/declared-state.ts';
-import { savePicture } from '../../harness/picture.ts';
+import { savePicture } from '../../harness/browser/picture.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 import { expectAccessible } from './accessible.ts';

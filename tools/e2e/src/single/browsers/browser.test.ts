@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium, installedDatabaseUrl, redisUrl, waitFor } from '@tessera/test-kit';
 import { people, redirectUri } from '../../harness/declared-state.ts';
 import { authorizeQuery } from '../../harness/flows.ts';
-import { savePicture } from '../../harness/picture.ts';
+import { savePicture } from '../../harness/browser/picture.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 import { expectAccessible } from './accessible.ts';

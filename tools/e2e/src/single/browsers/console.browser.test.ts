@@ -7,7 +7,7 @@ import type { Environment } from '@tessera/test-client';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
 import { PatientProcess } from '../../harness/patient-process.ts';
-import { savePicture } from '../../harness/picture.ts';
+import { savePicture } from '../../harness/browser/picture.ts';
 import { startWorkloadIssuer } from '../../harness/workload-issuer.ts';
 
 const password = 'a passphrase of the help desk';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { eventually, launchChromium } from '@tessera/test-kit';
 import { URI } from 'otpauth';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
-import { savePicture } from '../../harness/picture.ts';
+import { savePicture } from '../../harness/browser/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
 const password = 'a passphrase that eve chose';

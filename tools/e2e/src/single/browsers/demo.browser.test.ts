@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
 import { PatientProcess } from '../../harness/patient-process.ts';
-import { savePicture } from '../../harness/picture.ts';
+import { savePicture } from '../../harness/browser/picture.ts';
 
 /** What `npm start` alone gives: embedded stores, the demo tenant and its two clients. */
 describe('the demo in a real Chromium', () => {

@@ -3,7 +3,7 @@ import { eventually } from '@tessera/test-kit/provision';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
-import { savePicture } from '../../harness/picture.ts';
+import { savePicture } from '../../harness/browser/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
 const password = 'a passphrase that eve chose';

@@ -5,7 +5,7 @@ import { URI } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
-import { savePicture } from '../../harness/picture.ts';
+import { savePicture } from '../../harness/browser/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
 const password = 'a passphrase that eve chose';

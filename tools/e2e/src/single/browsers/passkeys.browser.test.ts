@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
 import { withDevice as lendDevice, type Device } from '../../harness/browser/person-with-device.ts';
-import { savePicture } from '../../harness/picture.ts';
+import { savePicture } from '../../harness/browser/picture.ts';
 import { expectAccessible } from './accessible.ts';
 
 const password = 'a passphrase that eve chose';

@@ -11,7 +11,7 @@ import { startRedirectTarget } from '../../harness/browser/redirect-target.ts';
 import { startOpenIdProvider, type OpenIdProvider } from '../../harness/openid-provider.ts';
 import { expectAccessible } from './accessible.ts';
 import { PatientProcess } from '../../harness/patient-process.ts';
-import { savePicture } from '../../harness/picture.ts';
+import { savePicture } from '../../harness/browser/picture.ts';
 
 const secret = 'a secret of at least thirty-two characters';
 const password = 'a passphrase that gina chose';
