@@ -27,6 +27,8 @@ export const areas = {
     'libs/token/src/authenticate-client.ts',
   ],
   administration: ['libs/admin/src/access/*.ts'],
+  people: ['libs/people/src/*/**/*.ts'],
+  records: ['libs/directory/src/{apply,calls,endings,plans,providers,secrets,store,users}/**/*.ts'],
   SQL: [
     'libs/{authorize,device,token,keys,directory,people}/src/**/*.postgres.ts',
     'libs/audit/src/audit-insert.ts',
