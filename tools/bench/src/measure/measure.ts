@@ -84,6 +84,8 @@ async function measureSlice(
   driver: Driver,
   { stores, duration }: Bench,
 ): Promise<Slice> {
+  // Beside other systems a process rests for some seconds, and cools down.
+  await driver.loop(warmUp.seconds, warmUp.shareBefore / duration);
   const second = async () => {
     const loop = await withYardstick(name === 'sign-in' ? 'password hash' : 'signature', () =>
       driver.loop(1, 1 / duration),

@@ -36,12 +36,15 @@ export interface CallLoad {
 
 export type Load = HttpLoad | CallLoad;
 
-/** Rounds of warm-up, each of some seconds, and the share of a limited number of requests that each uses. */
-export const warmUp = { rounds: 5, seconds: 2, share: 0.3 };
+/**
+ * Rounds of warm-up, each of some seconds, and the share of a limited number of requests that each uses, and that the
+ * loops do which stand before those that are charged, all together.
+ */
+export const warmUp = { rounds: 5, seconds: 2, share: 0.3, shareBefore: 0.5 };
 
 /** How many requests to prepare for a load of `limit` requests, if each can be sent once. */
 export const withWarmUp = (limit: number): number =>
-  Math.ceil(limit * (1 + warmUp.rounds * warmUp.share)) + 100;
+  Math.ceil(limit * (1 + warmUp.shareBefore + warmUp.rounds * warmUp.share)) + 100;
 
 /** Prepares what the requests need, on the running system, for loops of some seconds in all. */
 type Prepare = (target: Target, duration: number) => Promise<Load>;
