@@ -6,6 +6,7 @@ const usual = { bom: true, skip_empty_lines: true, trim: true } as const;
 /**
  * The rows of CSV (RFC 4180) by the names that its first line has. Throws CommandError, without a cell, for what is not
  * CSV and for a name that is there twice: one of the two columns would be lost.
+ * Nor are other separators than commas read, as spreadsheets of some languages write them.
  */
 export function rowsInCsv(text: string): Record<string, string>[] {
   return read(() => parse<Record<string, string>>(text, { ...usual, columns: once }));
@@ -17,6 +18,10 @@ export function cellsInCsv(text: string): string[][] {
 }
 
 function once(names: string[]): string[] {
+  if (names.length === 1 && /[;\t|]/.test(names[0] ?? ''))
+    throw new CommandError(
+      'The first line of the file is one name: separate the columns by commas (RFC 4180).',
+    );
   names.forEach((name, index) => {
     const first = names.indexOf(name);
     if (name !== '' && first !== index)

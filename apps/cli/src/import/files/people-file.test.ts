@@ -34,6 +34,15 @@ describe('people in CSV', () => {
     expect(read).toThrow(new CommandError('The file is not CSV (csv record inconsistent columns, line 3).'));
   });
 
+  it('are refused if commas do not separate the columns, as spreadsheets of some languages write them', () => {
+    for (const separator of [';', '\t'])
+      expect(() => peopleInCsv(`username${separator}email\nada${separator}ada@acme.example\n`)).toThrow(
+        new CommandError(
+          'The first line of the file is one name: separate the columns by commas (RFC 4180).',
+        ),
+      );
+  });
+
   it('are refused without a name if two columns have one', () => {
     const read = () => peopleInCsv('status,username,status\nactive,ada,disabled\n');
     expect(read).toThrow(new CommandError('Columns 1 and 3 of the file have one name.'));

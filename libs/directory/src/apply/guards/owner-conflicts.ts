@@ -40,7 +40,7 @@ export function refuseConflicts(
   if (changed.length > 0) {
     throw new OwnerConflictError(
       `Nothing of ${tenantId} was applied: it would change records of other owners than ${JSON.stringify(owner)}:\n` +
-        `${shortened(changed)}\nChange them there, leave them out, or take them over: \`tessera apply --take-over\`.`,
+        `${shortened(changed)}\nChange them there, leave them out, or take them over with --take-over.`,
     );
   }
   const isShared = current !== undefined && (part.keptKinds.size > 0 || hasOthers(current, owner));
