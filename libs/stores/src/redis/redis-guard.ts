@@ -1,5 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+
+/** Milliseconds until a server is asked again that did not answer. */
+const pauseMs = 250;
 
 export type RedisGuard = ReturnType<typeof createRedisGuard>;
 
@@ -32,23 +36,36 @@ export function createRedisGuard(database: number, log: Logger | undefined) {
     return `Redis has maxmemory-policy ${policy} and may drop keys at any time. Set it to noeviction.`;
   }
 
+  /** Checks a server until it has answered, as long as this connection of it is there. */
+  async function confirm(node: Redis, isPresent: () => boolean): Promise<void> {
+    for (;;) {
+      const answer = await check(node).then(
+        (refusal) => ({ refusal }),
+        () => undefined,
+      );
+      if (!isPresent()) return;
+      if (answer !== undefined) unconfirmed.delete(node);
+      // A busy server that does not answer in time stays what it was, and is asked again.
+      refusals.set(node, answer === undefined ? refusals.get(node) : answer.refusal);
+      for (const listener of listeners) listener();
+      if (answer !== undefined) return;
+      await pause(pauseMs, undefined, { ref: false });
+      if (!isPresent()) return;
+    }
+  }
+
   return {
     /** Checks a server at each of its connections. */
     watch(node: Redis): void {
-      if (database !== 0) node.on('connect', () => unconfirmed.add(node));
+      let connections = 0;
+      node.on('connect', () => {
+        connections += 1;
+        if (database !== 0) unconfirmed.add(node);
+      });
       node.on('ready', () => {
+        const connection = connections;
         // What cannot be read, because the connection is lost again, is read at the next.
-        void check(node)
-          .then((refusal) => {
-            unconfirmed.delete(node);
-            return refusal;
-          })
-          .catch(() => refusals.get(node))
-          .then((refusal) => {
-            if (node.status === 'end') return;
-            refusals.set(node, refusal);
-            for (const listener of listeners) listener();
-          });
+        void confirm(node, () => connection === connections && node.status === 'ready');
       });
       node.on('end', () => {
         refusals.delete(node);
