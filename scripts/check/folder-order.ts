@@ -16,8 +16,8 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/authorize': `config.ts browser-call.ts store request audit.ts visits codes sessions limits methods/password
     methods/passkey methods/totp methods/mail-code methods/upstream consent interaction logout messages.ts account
     service.ts wiring.ts index.ts`,
-  'libs/console': `config.ts console-sessions.ts console-sign-in.ts console-visit.ts navigation.ts shown-refusals.ts cells.ts shown-person.ts
-    kind-of-application.ts confirmed.ts pages console-page-table.ts console-pages.ts index.ts`,
+  'libs/console': `config.ts console-sessions.ts console-sign-in.ts console-visit.ts navigation.ts shown-refusals.ts cells.ts shown-person.ts named-person.ts
+    kind-of-application.ts confirmed.ts pages/trail pages/access pages/keys pages console-page-table.ts console-pages.ts index.ts`,
   'libs/device': `config.ts pending-grant.ts digest.ts limits.ts store audit.ts polling start approval webhook delivery
     backchannel device-authorization approval-calls.ts service.ts wiring.ts index.ts`,
   'libs/directory': `config.ts fields ground/hashing ground/passwords ground kind-of-records.ts secrets deleted roles tenants factors users/claims users
@@ -36,7 +36,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/oauth': `errors.ts user-id.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
     metadata.ts index.ts`,
   'libs/pages': `longest-head.ts parse-form.ts query.ts sent-body.ts page-addresses.ts anti-forgery.ts form-fields.ts page-headers.ts style-sheet.ts
-    templates.ts page.ts table-of-pages.ts list.ts index.ts`,
+    templates.ts page.ts table-of-pages.ts list.ts plot.ts index.ts`,
   'libs/people': `smtp-url.ts config.ts mail one-time change password recovery totp passkey mail-code identity links registration account
     account/administered bootstrap methods.ts service.ts wiring.ts index.ts`,
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts

@@ -41,6 +41,10 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
   ['ApprovalsService/List', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
   ['ApprovalsService/Cancel', () => ({ tenantId: 'acme', approvalId })],
   ['SessionsService/List', () => ({ tenantId: 'acme' })],
+  [
+    'SessionsService/CountSignIns',
+    () => ({ tenantId: 'acme', startTime: '2026-01-01T00:00:00Z', stretchSeconds: 3600, stretches: 24 }),
+  ],
   ['SessionsService/EndSessions', () => ({ tenantId: 'acme', sessionId })],
   ['GrantsService/List', () => ({ tenantId: 'ops', clientId: 'ops-console' })],
   ['GrantsService/RevokeGrants', () => ({ tenantId: 'ops', clientId: 'ops-console' })],
@@ -163,7 +167,7 @@ beforeAll(async () => {
   const expired = await on.tokenOfClient('ops');
   on.clock.set(Date.now());
   right = await on.tokenOfClient('ops');
-  approvalId = await on.waitingForAda();
+  approvalId = await on.waitingFor();
   sessionId = await on.session();
   await on.tokenOfPerson('ops', await on.userId('ops', 'root'), ['openid', 'offline_access']);
   methods = new Map(

@@ -1,103 +1,34 @@
 import { get } from 'node:http';
-import { pageTable, signedInConsole } from '@tessera/console/testing';
-import { Secret, systemRandom, opaqueValue } from '@tessera/kit';
 import { adminRoles } from '@tessera/oauth';
 import { hostileTexts } from '@tessera/pages/testing';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { UsersService } from '@tessera/proto-gen/admin-users';
-import { DirectoryService } from '@tessera/proto-gen/directory';
-import { callingByToken, declaredAccess, local, type BuiltService, type DescMethod } from '@tessera/rpc';
+import { declaredAccess, local, type DescMethod } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { administered, call, type Administered } from './testing/administered.ts';
+import { call } from './testing/administered.ts';
+import {
+  administratorRows as rows,
+  consoleWorld,
+  visitors,
+  type ConsoleWorld,
+} from './testing/console-world.ts';
 
-/** Who visits, with the role that limits them and the organization whose pages they open. */
-const visitors = [
-  { who: 'an operator', username: 'root', own: 'ops', of: 'acme', role: 'tessera.administrator' },
-  {
-    who: 'an administrator of a tenant',
-    username: 'ivy',
-    own: 'initech',
-    of: 'initech',
-    role: 'tessera.administrator',
-  },
-  { who: 'a help desk', username: 'helper', own: 'ops', of: 'acme', role: 'tessera.helpdesk' },
-  { who: 'an auditor', username: 'auditor', own: 'ops', of: 'acme', role: 'tessera.auditor' },
-  { who: 'somebody without a role', username: 'nobody', own: 'ops', of: 'acme', role: '' },
-] as const;
-
-interface Answer {
-  readonly status: number;
-  readonly location: string;
-  readonly html: string;
-}
-
-let on: Administered;
+let world: ConsoleWorld;
+let on: ConsoleWorld['on'];
+let users: ConsoleWorld['users'];
+let visit: ConsoleWorld['visit'];
+let cookies: ConsoleWorld['cookies'];
+let calls: ConsoleWorld['calls'];
+let noted: ConsoleWorld['noted'];
 let url: string;
-let cookieOf: ReturnType<typeof signedInConsole>['cookieOf'];
-let users: ReturnType<typeof local<typeof UsersService>>;
-const cookies = new Map<string, string>();
-const accessTokens: string[] = [];
-const everythingSent: string[] = [];
-const calls: string[] = [];
+/** Whom the pages of an organization are about that change nothing. */
+let standing: Readonly<Record<'acme' | 'initech', Awaited<ReturnType<ConsoleWorld['somebody']>>>>;
 
 beforeAll(async () => {
-  on = await administered();
-  on.clock.set(Date.now());
-  users = local(UsersService, on.directory, 'operator', silentLog());
-  const counted: BuiltService = {
-    ...on.admin,
-    routes: on.admin.routes.map((route) => ({
-      ...route,
-      handlers: Object.fromEntries(
-        Object.entries(route.handlers).map(([name, handler]) => [
-          name,
-          (...given: unknown[]): unknown => {
-            calls.push(name);
-            return (handler as (...args: unknown[]) => unknown)(...given);
-          },
-        ]),
-      ),
-    })),
-  };
-  const console = signedInConsole({
-    url: 'http://127.0.0.1',
-    proof: new Secret(opaqueValue('', systemRandom)),
-    issuer: 'https://id.example',
-    operatorTenant: 'ops',
-    directory: local(DirectoryService, on.directory, 'admin', silentLog()),
-    byToken: await callingByToken(counted.routes, silentLog()),
-    messagesDirectory: undefined,
-    log: silentLog(),
-  });
-  ({ cookieOf } = console);
-  url = await on.serve(on.admin, console.pages);
-  const applications = local(ApplicationsService, on.directory, 'operator', silentLog());
-  for (const [tenantId, clientId] of Object.entries(applicationOf))
-    await applications.create(
-      {
-        tenantId,
-        application: { clientId, name: 'Own', type: 'confidential', grantTypes: ['client_credentials'] },
-      },
-      call(),
-    );
-  for (const { username, own } of visitors) {
-    const token = await on.tokenOfPerson(own, await on.userId(own, username));
-    accessTokens.push(token);
-    cookies.set(username, cookieOf(own, token, own === 'ops'));
-  }
+  world = await consoleWorld();
+  ({ on, users, visit, cookies, calls, noted, url } = world);
+  standing = { acme: await world.somebody('acme'), initech: await world.somebody('initech') };
 });
-
-async function visit(path: string, cookie: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await fetch(`${url}/console${path}`, {
-    redirect: 'manual',
-    ...init,
-    headers: { accept: 'text/html', cookie, ...(init.headers as Record<string, string>) },
-  });
-  const html = await response.text();
-  everythingSent.push(JSON.stringify([...response.headers]), html);
-  return { status: response.status, location: response.headers.get('location') ?? '', html };
-}
 
 const unescaped = (text: string) =>
   text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
@@ -115,49 +46,52 @@ const submit = async (path: string, cookie: string, fields: Record<string, strin
     headers: { 'sec-fetch-site': 'same-origin', ...headers },
   });
 
-const personOf = { acme: 'ada', initech: 'ira' } as const;
-const applicationOf = { acme: 'acme-own', initech: 'initech-own' } as const;
+const pathFor = (path: string, of: 'acme' | 'initech') => world.pathOf(path, standing[of]);
 
-async function pathFor(path: string, of: 'acme' | 'initech'): Promise<string> {
-  return path
-    .replace(':tenant', of)
-    .replace(':person', await on.userId(of, personOf[of]))
-    .replace(':application', applicationOf[of]);
-}
+type Visitor = (typeof visitors)[number];
 
-function opens(role: string, methods: readonly DescMethod[]): boolean {
+/** Whether the API lets somebody call these methods; those that are for no single tenant are for operators. */
+function opens({ role, own }: Visitor, methods: readonly DescMethod[]): boolean {
   const held = adminRoles.get(role) ?? new Set();
-  return methods.every((method) => declaredAccess(method).scopes.some((scope) => held.has(scope)));
+  return methods.every((method) => {
+    const { scopes, tenantField } = declaredAccess(method);
+    return scopes.some((scope) => held.has(scope)) && (tenantField !== undefined || own === 'ops');
+  });
 }
 
-const rows = pageTable.flatMap((row) => (row.who === 'anyone' ? [] : [{ ...row, who: row.who }]));
+const refused = /The access token does not have the scope admin\.|is for operators/;
 
-describe.each(visitors)('$who', ({ username, own, of, role }) => {
+describe.each(visitors)('$who', (visitor) => {
+  const { username, own, of } = visitor;
   const cookie = () => cookies.get(username) ?? '';
 
   it.each(rows)('sees $path as far as the API lets them', async ({ path, who: { sees } }) => {
-    const { status, html, location } = await visit(await pathFor(path, of), cookie());
+    const { status, html, location } = await visit(pathFor(path, of), cookie());
     // Others than operators have one organization.
-    if (path === '/' && own !== 'ops') return expect([status, location]).toEqual([303, `/console/o/${own}`]);
-    expect(status).toBe(opens(role, sees) ? 200 : 403);
-    if (status === 403) expect(unescaped(html)).toMatch(/The access token does not have the scope admin\./);
+    if (!path.startsWith('/o/') && own !== 'ops')
+      return expect([status, location]).toEqual([303, `/console/o/${own}${path === '/' ? '' : path}`]);
+    expect(status).toBe(opens(visitor, sees) ? 200 : 403);
+    if (status === 403) expect(unescaped(html)).toMatch(refused);
   });
 
   it.each(rows.filter(({ page }) => page.act))(
     'does what $path offers as far as the API lets them',
     async ({ path, who: { sees, does = [] } }) => {
-      const at = await pathFor(path, of);
+      // It may be gone afterwards.
+      const at = world.pathOf(path, await world.somebody(of, 'Somebody', path.includes(':approval')));
       const shown = await visit(at, cookie());
-      if (!opens(role, sees)) return expect(shown.status).toBe(403);
+      if (!opens(visitor, sees)) return expect(shown.status).toBe(403);
       const { status, html } = await submit(at, cookie(), hiddenOf(shown.html));
-      expect(status).toBe(opens(role, does) ? 200 : 403);
-      if (status === 403) expect(unescaped(html)).toMatch(/The access token does not have the scope admin\./);
+      expect(status).toBe(opens(visitor, does) ? 200 : 403);
+      if (status === 403) expect(unescaped(html)).toMatch(refused);
     },
   );
 });
 
 it('shows an administrator of a tenant no other organization', async () => {
-  for (const path of ['/o/acme', '/o/acme/people', '/o/acme/applications']) {
+  for (const path of ['', '/people', '/applications', '/sessions', '/access', '/audit', '/why'].map(
+    (part) => `/o/acme${part}`,
+  )) {
     const { status, html } = await visit(path, cookies.get('ivy') ?? '');
     expect([path, status]).toEqual([path, 403]);
     expect(unescaped(html)).toContain('the access token is for another tenant');
@@ -169,7 +103,7 @@ describe('a form of the console', () => {
 
   it.each(forms)('at $path does nothing for another page, browser or origin', async ({ path }) => {
     const cookie = cookies.get('root') ?? '';
-    const at = await pathFor(path, 'acme');
+    const at = pathFor(path, 'acme');
     const fields = hiddenOf((await visit(at, cookie)).html);
     const other = hiddenOf((await visit('/sign-out', cookie)).html);
     const before = await on.everything();
@@ -229,18 +163,18 @@ describe('what people read of an application', () => {
 
 describe('a visitor who is not signed in', () => {
   it.each(rows)('is asked to sign in at $path', async ({ path }) => {
-    const { status, location } = await visit(await pathFor(path, 'acme'), '');
+    const { status, location } = await visit(pathFor(path, 'acme'), '');
     expect(status).toBe(303);
     expect(location).toMatch(/^\/console\/sign-in(\?|$)/);
   });
 
   it('comes back to the page without being asked whose administrator they are once the token has expired', async () => {
-    const { location } = await visit('/o/acme/people?q=ada', cookieOf('ops', 'expired', true, -1));
+    const { location } = await visit('/o/acme/people?q=ada', world.cookieOf('ops', 'expired', true, -1));
     expect(location).toBe('/console/start?organization=ops&next=%2Fo%2Facme%2Fpeople%3Fq%3Dada');
   });
 
   it('is told that the session is over once the API refuses the token', async () => {
-    const { status, location } = await visit('/o/acme/people', cookieOf('ops', 'not a token', true));
+    const { status, location } = await visit('/o/acme/people', world.cookieOf('ops', 'not a token', true));
     expect([status, location]).toEqual([303, '/console/signed-out']);
   });
 
@@ -302,6 +236,156 @@ describe('a list', () => {
   });
 });
 
+describe('the audit trail', () => {
+  const failed = {
+    event: 'auth.login.failed',
+    outcome: 'failure',
+    reason: 'wrong_credentials',
+    tenantId: 'acme',
+  };
+
+  it('keeps its filters on every page, to the last, with one call for a page', async () => {
+    const cookie = cookies.get('helper') ?? '';
+    const ada = await on.userId('acme', 'ada');
+    for (let n = 0; n < 120; n += 1)
+      await noted({ ...failed, subject: ada, ipAddress: `192.0.2.${n}`, clientId: 'acme-own' });
+    await noted({ ...failed, ipAddress: '198.51.100.1' });
+    const seen = new Set<string>();
+    let pages = 0;
+    const asked = 'event=auth.login.failed&outcome=failure&application=acme-own&from=2026-01-01';
+    for (let path = `/o/acme/audit?${asked}`; path !== ''; pages += 1) {
+      calls.length = 0;
+      const { html } = await visit(path, cookie);
+      expect(calls).toEqual(['search']);
+      for (const [address] of html.matchAll(/192\.0\.2\.\d+/g)) seen.add(address);
+      expect(html).not.toContain('198.51.100.1');
+      // Failed sign-ins have the person's name, which leads to the person.
+      expect(html).toContain(`<a href="/console/o/acme/people/${ada}"><bdi>ada</bdi></a>`);
+      const next = /<a rel="next" href="\/console([^"]+)"/.exec(html)?.[1];
+      path = next === undefined ? '' : unescaped(next);
+      for (const part of path === '' ? [] : asked.split('&')) expect(path).toContain(part);
+    }
+    expect([seen.size, pages]).toEqual([120, 3]);
+  });
+
+  it('is searched by the user name of a person and by day, and passes over what is no day', async () => {
+    const cookie = cookies.get('helper') ?? '';
+    const { person } = await world.somebody('acme', 'Grace Hopper');
+    const day = Date.UTC(2025, 5, 3, 23, 59);
+    await noted({ ...failed, subject: person, ipAddress: '203.0.113.9' }, day);
+    const found = async (query: string) =>
+      (await visit(`/o/acme/audit?${query}`, cookie)).html.includes('203.0.113.9');
+    const user = await users.get({ tenantId: 'acme', userId: person }, call());
+    expect(await found(`person=${user.username}&from=2025-06-03&until=2025-06-03`)).toBe(true);
+    expect(await found(`person=${user.username}&from=2025-06-04`)).toBe(false);
+    expect(await found(`person=${user.username}&until=2025-06-02`)).toBe(false);
+    expect(await found(`person=${user.username}&from=yesterday&until=2025-13-45`)).toBe(true);
+    expect(await found(`person=${user.username}&application=acme-own`)).toBe(false);
+  });
+});
+
+describe('why something was refused', () => {
+  it('is explained by the reference of the page: what was asked, which check failed, what to change', async () => {
+    const cookie = cookies.get('helper') ?? '';
+    const ada = await on.userId('acme', 'ada');
+    const reference = '01KB0000000000000000000000';
+    await noted({
+      event: 'authorize.rejected',
+      outcome: 'failure',
+      reason: 'role_missing',
+      tenantId: 'acme',
+      subject: ada,
+      clientId: 'acme-own',
+      requestId: reference,
+      details: { phase: 'redirect_uri', received: 'https://x.example/cb/', hint: 'It must equal a URI.' },
+    });
+    const { html } = await visit(`/o/acme/why?reference=${reference}`, cookie);
+    for (const text of [
+      'Request of an application refused',
+      'redirect_uri',
+      'https://x.example/cb/',
+      'It must equal a URI.',
+      'The application is for people with one of its roles.',
+      `href="/console/o/acme/people/${ada}"`,
+      'href="/console/o/acme/applications/acme-own"',
+    ])
+      expect(html).toContain(text);
+    // Operators need not know the organization.
+    expect((await visit(`/why?reference=${reference}`, cookie)).location).toBe(
+      `/console/o/acme/why?reference=${reference}`,
+    );
+    expect((await visit(`/o/initech/why?reference=${reference}`, cookies.get('ivy') ?? '')).html).toContain(
+      'Nothing is recorded with this reference.',
+    );
+    // Home asks for it.
+    expect((await visit('/o/acme', cookie)).html).toContain('action="/console/o/acme/why"');
+  });
+
+  it('says when nobody has the name that was entered', async () => {
+    await noted({
+      event: 'auth.login.failed',
+      outcome: 'failure',
+      reason: 'wrong_credentials',
+      tenantId: 'acme',
+      requestId: 'r-unknown',
+    });
+    const { html } = await visit('/o/acme/why?reference=r-unknown', cookies.get('helper') ?? '');
+    expect(html).toContain('Nobody here has the name that was entered.');
+  });
+});
+
+describe('home', () => {
+  it('shows sign-ins, failures and people in plots and in a table, by one call for each part', async () => {
+    const tenantId = 'initech';
+    const signedIn = { event: 'auth.login.succeeded', outcome: 'success', tenantId };
+    for (const subject of ['usr_one', 'usr_one', 'usr_two']) await noted({ ...signedIn, subject });
+    await noted({ event: 'auth.login.failed', outcome: 'failure', tenantId });
+    calls.length = 0;
+    const { html } = await visit('/o/initech', cookies.get('ivy') ?? '');
+    expect(calls.toSorted()).toEqual(['countSignIns', 'list', 'list', 'list', 'search']);
+    expect(html.match(/<rect /g)).toHaveLength(3 * 24);
+    expect(html).toMatch(/<bdi>3<\/bdi><\/td><td><bdi>1<\/bdi><\/td><td><bdi>2<\/bdi>/);
+    expect((await visit('/o/initech?by=day', cookies.get('ivy') ?? '')).html.match(/<rect /g)).toHaveLength(
+      3 * 7,
+    );
+  });
+});
+
+describe('sessions and access', () => {
+  it('are listed with one call for a page, and lead to the page that ends them', async () => {
+    const cookie = cookies.get('helper') ?? '';
+    const { person, session, application } = await world.somebody('acme');
+    for (const [path, called, link] of [
+      ['/o/acme/sessions', ['list'], `/console/o/acme/people/${person}/sessions/${session}/end`],
+      ['/o/acme/access', ['list'], `/console/o/acme/people/${person}/access/${application}`],
+    ] as const) {
+      calls.length = 0;
+      let found = '';
+      for (let at: string | undefined = path; at !== undefined;) {
+        calls.length = 0;
+        const { html } = await visit(at, cookie);
+        expect(calls).toEqual(called);
+        found += html;
+        const next: string | undefined = /<a rel="next" href="\/console([^"]+)"/.exec(html)?.[1];
+        at = next && unescaped(next);
+      }
+      expect(found).toContain(link);
+    }
+  });
+
+  it('ends what a leaver had', async () => {
+    const cookie = cookies.get('root') ?? '';
+    const leaver = await world.somebody('acme', 'Leaver');
+    const path = `/o/acme/people/${leaver.person}/disable`;
+    const shown = await visit(path, cookie);
+    expect(shown.html).toContain('1 session ends');
+    expect((await submit(path, cookie, hiddenOf(shown.html))).html).toContain('This person is disabled');
+    const { html } = await visit(`/o/acme/people/${leaver.person}`, cookie);
+    expect(html).toContain('This person is signed in nowhere.');
+    expect(html).toContain(`/o/acme/people/${leaver.person}/enable`);
+  });
+});
+
 describe('what others have stored', () => {
   it('is text on every page that shows it', async () => {
     const cookie = cookies.get('root') ?? '';
@@ -312,12 +396,24 @@ describe('what others have stored', () => {
         { tenantId: 'globex', user: { username: `hostile.${index}`, name: text } },
         call(),
       );
+      const sessionId = await on.session({ tenantId: 'globex', userId, userAgent: text });
+      await noted({
+        event: 'auth.login.failed',
+        outcome: 'failure',
+        reason: text,
+        tenantId: 'globex',
+        subject: userId,
+        clientId: text,
+        requestId: `hostile-${index}`,
+        ipAddress: text,
+        actor: { type: 'user', id: text },
+        details: { [text]: text, phase: text, received: text, hint: text },
+      });
       await on.database.query({
-        name: 'test.hostile_session',
-        text: `INSERT INTO authorize.session (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
-                 ip_address, user_agent_hash, user_agent)
-               VALUES ($1::text, sha256(convert_to($1, 'UTF8')), 'globex', $2, now(), now(), now(), now() + interval '1 hour', $3, '', $3)`,
-        values: [`hostile-${index}`, userId, text],
+        name: 'test.hostile_consent',
+        text: `INSERT INTO authorize.consent (tenant_id, user_id, client_id, scopes, granted_at, signed_in_at)
+               VALUES ('globex', $1, $2, ARRAY[$3], now(), now())`,
+        values: [userId, `hostile-${index}`, text],
       });
       const clientId = `hostile-${index}`;
       await applications.create(
@@ -341,6 +437,15 @@ describe('what others have stored', () => {
         person,
         `${person}/lockdown`,
         `${person}/link`,
+        `${person}/sessions/${sessionId}/end`,
+        `${person}/sign-out`,
+        `${person}/access/${clientId}`,
+        `${person}/access`,
+        `${person}/approvals`,
+        `${person}/disable`,
+        `${person}/delete`,
+        `/o/globex/why?reference=hostile-${index}`,
+        `/o/globex/audit?person=hostile.${index}`,
         application,
         `${application}/secret`,
         `${application}/words`,
@@ -350,11 +455,27 @@ describe('what others have stored', () => {
         expectOnlyOurs(html);
       }
     }
-    for (const path of ['/o/globex/people', '/o/globex/applications', '/o/globex'])
-      expectOnlyOurs((await visit(path, cookie)).html);
+    for (const part of ['', '/people', '/applications', '/audit', '/sessions', '/access']) {
+      const { status, html } = await visit(`/o/globex${part}`, cookie);
+      expect([part, status]).toEqual([part, 200]);
+      expectOnlyOurs(html);
+    }
     for (const text of hostileTexts) {
-      const query = new URLSearchParams({ q: text, organization: text, next: text }).toString();
-      for (const path of ['/o/globex/people', '/o/globex/applications', '/sign-in'])
+      const given = {
+        q: text,
+        organization: text,
+        next: text,
+        person: text,
+        application: text,
+        reference: text,
+      };
+      const query = new URLSearchParams({ ...given, from: text, until: text }).toString();
+      for (const path of [
+        '/sign-in',
+        ...['people', 'applications', 'audit', 'sessions', 'access', 'why'].map(
+          (part) => `/o/globex/${part}`,
+        ),
+      ])
         expectOnlyOurs((await visit(`${path}?${query}`, cookie)).html);
     }
   });
@@ -386,8 +507,8 @@ it('is shown in the language of the browser, and strictly', async () => {
 });
 
 it('sends no access token to a browser, in any answer to all of this (OAuth 2.0 for Browser-Based Apps, section 6.1)', () => {
-  const sent = everythingSent.join('\n');
+  const sent = world.everythingSent.join('\n');
   expect(sent.length).toBeGreaterThan(10_000);
-  for (const token of accessTokens)
+  for (const token of world.accessTokens)
     for (const part of token.split('.')) expect(sent.includes(part)).toBe(false);
 });

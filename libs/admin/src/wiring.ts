@@ -92,7 +92,10 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
       ),
       forwarding(
         AuditService,
-        mergedAudit(Object.values(peers).map((clientOf) => clientOf(AuditService))),
+        mergedAudit(
+          Object.values(peers).map((clientOf) => clientOf(AuditService)),
+          peers.directory(DirectoryService),
+        ),
         access,
       ),
     ],

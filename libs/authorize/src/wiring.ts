@@ -257,7 +257,9 @@ export function buildAuthorize(
       auditRoute(database, 'authorize'),
       routeWhenCalled(SessionsService, async () => {
         const { sessionCalls } = await import('./sessions/session-calls.ts');
+        const { signInCount } = await import('./sessions/count-sign-ins.postgres.ts');
         return sessionCalls({
+          countSignIns: signInCount(database),
           store: sessionStore,
           sessions,
           directory: peers.directory,

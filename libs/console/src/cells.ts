@@ -1,3 +1,4 @@
+import { browserName } from '@tessera/languages';
 import type { Cell, List } from '@tessera/pages';
 import { timestampMs } from '@tessera/rpc';
 
@@ -9,6 +10,16 @@ export function timeCell(time: Timestamp): Cell {
 
 export function timeOrNone(time: Timestamp | undefined): Cell {
   return time === undefined ? { text: '' } : timeCell(time);
+}
+
+/** What a browser calls itself, for people. */
+export function browserCell(userAgent: string): Cell {
+  const found = browserName(userAgent);
+  if (found === undefined) return userAgent === '' ? { sentence: 'Unknown browser' } : { text: userAgent };
+  const { browser, system } = found;
+  return system === undefined
+    ? { text: browser }
+    : { sentence: '{browser} on {system}', values: { browser, system } };
 }
 
 /** A list without search, filters and further pages. */

@@ -6,10 +6,10 @@ import { problemOf } from './shown-refusals.ts';
 import { nameOf } from './shown-person.ts';
 import { fieldsOf, here, param, pathOf, sentForm, type ConsolePage, type Visit } from './console-visit.ts';
 
-type Sentence = readonly [text: string, values?: Readonly<Record<string, string | number>>];
+export type Sentence = readonly [text: string, values?: Readonly<Record<string, string | number>>];
 
 /** What a call needs to name a person in the version that was shown. */
-interface Whose {
+export interface Whose {
   readonly tenantId: string;
   readonly userId: string;
   readonly etag: string;
@@ -33,6 +33,8 @@ export interface Done {
   readonly secret?: string;
   /** A page of the person; the person itself if absent. */
   readonly next?: { readonly page: string; readonly label: string };
+  /** There is no such person any more. */
+  readonly isGone?: boolean;
 }
 
 /** A page that acts on a person. */
@@ -65,8 +67,15 @@ export function confirmedOfPerson({ message, label, ends, act }: Confirmed): Con
 }
 
 /** The answer to a form that has done something to a person. */
-export function sendDone(visit: Visit, { title, message, ends = [], secret, next }: Done): FastifyReply {
-  const path = pathOf(param(visit, 'tenant'), 'people', param(visit, 'person'));
+export function sendDone(
+  visit: Visit,
+  { title, message, ends = [], secret, next, isGone }: Done,
+): FastifyReply {
+  const people = pathOf(param(visit, 'tenant'), 'people');
+  const path = `${people}/${encodeURIComponent(param(visit, 'person'))}`;
+  const back = isGone
+    ? { next: people, label: 'Back to the people' }
+    : { next: path, label: 'Back to this person' };
   return visit.send({
     template: 'done',
     title,
@@ -74,8 +83,7 @@ export function sendDone(visit: Visit, { title, message, ends = [], secret, next
     data: {
       ends,
       secret,
-      next: next === undefined ? path : `${path}/${next.page}`,
-      label: next?.label ?? 'Back to this person',
+      ...(next === undefined ? back : { next: `${path}/${next.page}`, label: next.label }),
     },
   });
 }

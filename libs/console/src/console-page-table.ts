@@ -4,10 +4,12 @@ import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
+import { accessRows } from './pages/access/access-rows.ts';
 import { applicationPage } from './pages/application-page.ts';
 import { applicationWordsPage } from './pages/application-words-page.ts';
 import { applicationsPage } from './pages/applications-page.ts';
 import { homePage } from './pages/home-page.ts';
+import { keysRows } from './pages/keys/keys-rows.ts';
 import { lockDownPage } from './pages/lock-down-page.ts';
 import { newSecretPage } from './pages/new-secret-page.ts';
 import { organizationsPage } from './pages/organizations-page.ts';
@@ -16,6 +18,7 @@ import { peoplePage } from './pages/people-page.ts';
 import { personPage } from './pages/person-page.ts';
 import { resetFactorsPage } from './pages/reset-factors-page.ts';
 import { callbackPage, signedOutPage, signInPage, signOutPage, startPage } from './pages/signing-in.ts';
+import { trailRows } from './pages/trail/trail-rows.ts';
 import { unlockPage } from './pages/unlock-page.ts';
 import type { ConsolePageRow } from './console-visit.ts';
 
@@ -122,4 +125,7 @@ export const pageTable: readonly ConsolePageRow[] = [
     who: { sees: [applications.get], does: [applications.createSecret] },
     page: newSecretPage,
   },
+  ...accessRows,
+  ...trailRows,
+  ...keysRows,
 ];

@@ -160,9 +160,9 @@ function originOf(url: string, { raw: { socket } }: FastifyRequest): string {
 }
 
 /** Sends people without a session here to the sign-in. One who has a session there comes back without a question. */
-async function admit(visit: Visit, who: Who): Promise<FastifyReply | undefined> {
+async function admit(visit: Visit, who: Who): Promise<(() => FastifyReply) | undefined> {
   const { sessions, cookie } = visit;
-  return who === 'anyone' || sessions.live(cookie) !== undefined ? undefined : signInAgain(visit);
+  return who === 'anyone' || sessions.live(cookie) !== undefined ? undefined : () => signInAgain(visit);
 }
 
 function signInAgain(visit: Visit): FastifyReply {

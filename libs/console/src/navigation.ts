@@ -14,6 +14,10 @@ export function navigationOf(
     [pathOf(tenantId), 'Overview'],
     [pathOf(tenantId, 'people'), 'People'],
     [pathOf(tenantId, 'applications'), 'Applications'],
+    [pathOf(tenantId, 'access'), 'Access'],
+    [pathOf(tenantId, 'sessions'), 'Sessions'],
+    [pathOf(tenantId, 'audit'), 'Audit trail'],
+    ...(session.everyTenant ? ([[pathOf(tenantId, 'keys'), 'Keys']] as const) : []),
     ['/sign-out', 'Sign out'],
   ];
   const path = here(visit) || '/';

@@ -30,7 +30,7 @@ it('asks before each method who may see the page, and calls nothing of it for ot
     [{ ...row, path: '/colors', who: 'operator', page }],
     async (context, who) => {
       asked.push(`${context} as ${who}`);
-      return context === 'ada' ? undefined : answered('refused');
+      return context === 'ada' ? undefined : () => answered('refused');
     },
   );
   expect(await load?.handle('ada')).toEqual({ text: 'shows ada' });
@@ -53,4 +53,19 @@ it('lists the pages of an area beside each other, in the order of the table', ()
     { path: '/blue', label: 'To /blue', isHere: true },
   ]);
   expect(navigationBeside(rows, at('/about'))).toEqual([]);
+});
+
+it('calls nothing of a page for others, though their answer is a promise of nothing once it was sent', async () => {
+  const sent = Promise.resolve() as unknown as FastifyReply;
+  const called: string[] = [];
+  const load = async (context: string) => {
+    called.push(context);
+    return sent;
+  };
+  const [method] = methodsOfPages(
+    [{ ...row, path: '/colors', who: 'operator', page: { load } }],
+    async (context) => (context === 'ada' ? undefined : () => sent),
+  );
+  for (const context of ['eve', 'ada']) await method?.handle(context);
+  expect(called).toEqual(['ada']);
 });

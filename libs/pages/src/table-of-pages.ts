@@ -62,19 +62,21 @@ export interface PageMethod<Context, Who> {
 
 /**
  * The methods of the pages of a table.
- * @param admit asked before every one of them: it answers somebody who may not see the page, and resolves with
- * undefined for others
+ * @param admit asked before every one of them: it resolves with what answers somebody who may not see the page, and
+ * with undefined for others. Not with the answer itself: a promise of that is one of undefined, once it was sent.
  */
 export function methodsOfPages<Context, Who>(
   rows: readonly PageRow<Context, Who>[],
-  admit: (context: Context, who: Who) => Promise<FastifyReply | undefined>,
+  admit: (context: Context, who: Who) => Promise<(() => FastifyReply) | undefined>,
 ): PageMethod<Context, Who>[] {
   return rows.flatMap((row) => {
     const { path, who, page } = row;
     const admitted =
       (handle: PageHandler<Context>): PageHandler<Context> =>
-      async (context) =>
-        (await admit(context, who)) ?? handle(context);
+      async (context) => {
+        const refuse = await admit(context, who);
+        return refuse === undefined ? handle(context) : refuse();
+      };
     const shown = { method: 'GET', path, row, handle: admitted(page.load) } as const;
     return page.act === undefined
       ? [shown]

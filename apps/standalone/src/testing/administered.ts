@@ -32,6 +32,9 @@ const robot = (clientId: string, scopes: readonly string[], owners: readonly str
 const console = (clientId: string) =>
   `      - { clientId: ${clientId}, name: Console, type: public, grantTypes: [device_code, refresh_token], scopes: [openid, offline_access, ${everyScope.join(', ')}] }`;
 
+const desk = (clientId: string) =>
+  `      - { clientId: ${clientId}, name: Desk, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [ciba], scopes: [openid], ciba: { approval: page } }`;
+
 const state = `tenants:
   - id: ops
     name: Operators
@@ -52,7 +55,7 @@ ${console('ops-console')}
     users: [{ username: ada }]
     applications:
 ${robot('acme-robot', everyScope)}
-      - { clientId: acme-desk, name: Desk, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [ciba], scopes: [openid], ciba: { approval: page } }
+${desk('acme-desk')}
   - id: globex
     name: Globex
     issuer: ${issuers['globex']}
@@ -67,6 +70,7 @@ ${console('globex-console')}
     users: [{ username: ivy, roles: [tessera.administrator] }, { username: ira }]
     applications:
 ${robot('initech-robot', everyScope)}
+${desk('initech-desk')}
 ${console('initech-console')}
 `;
 
@@ -173,6 +177,7 @@ export async function administered() {
   return {
     userId,
     admin,
+    services,
     files,
     database,
     directory: directoryService,
@@ -201,26 +206,32 @@ export async function administered() {
     tokenOfPerson: async (...of: Parameters<typeof tokensOfPerson>) =>
       (await tokensOfPerson(...of)).accessToken,
 
-    /** A session of somebody of `acme`; resolves with its id. */
-    async session(): Promise<string> {
+    /** A session of a person, in a browser that calls itself so; resolves with its id. */
+    async session({ tenantId = 'acme', userId = 'usr_somebody', userAgent = '' } = {}): Promise<string> {
       const sessionId = uuid();
       await database.query({
         name: 'test.session',
         text: `INSERT INTO authorize.session (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
-                 ip_address, user_agent_hash)
-               VALUES ($1::text, sha256(convert_to($1, 'UTF8')), 'acme', 'usr_somebody', now(), now(), now(), now() + interval '1 hour', '192.0.2.7', '')`,
-        values: [sessionId],
+                 ip_address, user_agent_hash, user_agent)
+               VALUES ($1::text, sha256(convert_to($1, 'UTF8')), $2, $3, now(), now(), now(), now() + interval '1 hour', '192.0.2.7', '', $4)`,
+        values: [sessionId, tenantId, userId, userAgent],
       });
       return sessionId;
     },
 
-    /** A request of `acme-desk` that waits for the approval of `ada`; resolves with its id. */
-    async waitingForAda(): Promise<string> {
+    /** A request of `<tenant>-desk` that waits for the approval of a person; resolves with its id. */
+    async waitingFor(tenantId = 'acme', username = 'ada', bindingMessage = ''): Promise<string> {
       const backchannels = local(BackchannelAuthenticationService, device, 'gateway', runtime.log);
-      const credentials = { clientId: 'acme-desk', clientSecret: secret, attempted: true };
-      const request = { caller: callerOf('acme'), credentials, scope: 'openid', loginHint: 'ada' };
+      const credentials = { clientId: `${tenantId}-desk`, clientSecret: secret, attempted: true };
+      const request = {
+        caller: callerOf(tenantId),
+        credentials,
+        scope: 'openid',
+        loginHint: username,
+        bindingMessage,
+      };
       await backchannels.startBackchannelAuthentication(request, call());
-      const whose = { tenantId: 'acme', userId: await userId('acme', 'ada') };
+      const whose = { tenantId, userId: await userId(tenantId, username) };
       const { requests } = await backchannels.listBackchannelAuthentications(whose, call());
       return requests[0]?.requestId ?? '';
     },

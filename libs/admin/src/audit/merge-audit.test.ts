@@ -1,6 +1,12 @@
 import { auditPage, auditPageToken } from '@tessera/audit';
-import { AuditService, type SearchAuditRequest } from '@tessera/proto-gen/admin-audit';
-import { local, rootCall, route, type BuiltService } from '@tessera/rpc';
+import {
+  AuditEventSchema,
+  AuditService,
+  SearchAuditResponseSchema,
+  type SearchAuditRequest,
+} from '@tessera/proto-gen/admin-audit';
+import { BatchGetUsersResponseSchema } from '@tessera/proto-gen/directory';
+import { create, local, rootCall, route, type BuiltService } from '@tessera/rpc';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { mergedAudit } from './merge-audit.ts';
@@ -32,6 +38,40 @@ function ownerOf(eventIds: readonly string[], rowsAtOnce: number, divisor: numbe
   return local(AuditService, built, 'admin');
 }
 
+const nobody = { batchGetUsers: async () => Promise.reject(new Error('not asked')) };
+
+it('calls people by their names in the trail of one tenant, with one call, and asks for nobody else', async () => {
+  const subjects = ['usr_ada', 'usr_bob', 'usr_ada', 'web', ''];
+  const events = subjects.map((subject, at) =>
+    create(AuditEventSchema, { eventId: String(9 - at).padStart(26, '0'), subject }),
+  );
+  const owner = {
+    search: async () => create(SearchAuditResponseSchema, { events }),
+  };
+  const asked: unknown[] = [];
+  const merged = mergedAudit([owner], {
+    async batchGetUsers(request) {
+      asked.push(request);
+      const users = [
+        { userId: 'usr_ada', name: 'Ada Lovelace', username: 'ada' },
+        { userId: 'usr_bob', username: 'bob' },
+      ];
+      return create(BatchGetUsersResponseSchema, { users });
+    },
+  });
+  const found = await merged.search({ tenantId: 'acme' }, rootCall('test'));
+  expect(found.events.map(({ subjectName }) => subjectName)).toEqual([
+    'Ada Lovelace',
+    'bob',
+    'Ada Lovelace',
+    '',
+    '',
+  ]);
+  expect(asked).toEqual([{ tenantId: 'acme', userIds: ['usr_ada', 'usr_bob', 'web'] }]);
+  const everywhere = await merged.search({}, rootCall('test'));
+  expect([everywhere.events[0]?.subjectName, asked.length]).toEqual(['', 1]);
+});
+
 it('finds every event of every service once, the latest first, however far each looks at once', async () => {
   const trails = fc.array(fc.tuple(fc.array(fc.nat(60)), fc.integer({ min: 1, max: 9 })), {
     minLength: 1,
@@ -49,7 +89,7 @@ it('finds every event of every service once, the latest first, however far each 
         const ids = own.toSorted((a, b) => b - a).map((number) => String(number).padStart(26, '0'));
         return ownerOf(ids, rowsAtOnce, divisor);
       });
-      const merged = mergedAudit(owners);
+      const merged = mergedAudit(owners, nobody);
       const found: number[] = [];
       let pageToken = '';
       do {

@@ -1,18 +1,30 @@
 import { auditPage, auditPageToken } from '@tessera/audit';
 import {
   SearchAuditRequestSchema,
+  type AuditEvent,
   type AuditService,
   type SearchAuditRequest,
 } from '@tessera/proto-gen/admin-audit';
-import { create, pageOf, type Client } from '@tessera/rpc';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import { create, pageOf, type CallOptions, type Client } from '@tessera/rpc';
 
 type Search = Client<typeof AuditService>;
 
 /**
  * One search of the audit trails of several services, the latest event first. Each says how far back it has looked; so
- * does the answer.
+ * does the answer. In the trail of one tenant people have their names, all by one call.
  */
-export function mergedAudit(owners: readonly Search[]): Search {
+export function mergedAudit(
+  owners: readonly Search[],
+  directory: Pick<Client<typeof DirectoryService>, 'batchGetUsers'>,
+): Search {
+  async function named(tenantId: string, events: readonly AuditEvent[], call?: CallOptions) {
+    const people = new Set(events.map(({ subject }) => subject).filter((subject) => subject !== ''));
+    if (tenantId === '' || people.size === 0) return events;
+    const { users } = await directory.batchGetUsers({ tenantId, userIds: [...people] }, call);
+    const names = new Map(users.map(({ userId, name, username }) => [userId, name || username]));
+    return events.map((event) => ({ ...event, subjectName: names.get(event.subject) ?? '' }));
+  }
   return {
     async search(given, call) {
       const request: SearchAuditRequest = create(SearchAuditRequestSchema, given);
@@ -31,7 +43,7 @@ export function mergedAudit(owners: readonly Search[]): Search {
       const next = last?.eventId ?? (complete === '' ? undefined : complete);
       return {
         $typeName: 'tessera.admin.v1.SearchAuditResponse',
-        events,
+        events: [...(await named(request.tenantId, events, call))],
         nextPageToken: auditPageToken(next, request),
       };
     },

@@ -14,6 +14,7 @@ function noting(fail?: Error) {
   const noted: unknown[] = [];
   const sessions = {
     list: async () => Promise.reject(new Error('not asked')),
+    countSignIns: async () => Promise.reject(new Error('not asked')),
     endSessions: async () => ended,
   };
   const client = notedEnds(sessions, {

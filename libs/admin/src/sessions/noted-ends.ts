@@ -25,6 +25,7 @@ export function notedEnds(
   };
   return {
     list: async (request, call) => sessions.list(request, call),
+    countSignIns: async (request, call) => sessions.countSignIns(request, call),
     async endSessions(request, call) {
       const answer = await sessions.endSessions(request, call);
       for (const { sessionId, earlierSessionIds } of answer.sessions)

@@ -31,12 +31,14 @@ export function sessionCalls({
   sessions,
   directory,
   idleSeconds,
+  countSignIns,
   onEnd,
 }: {
   readonly store: Pick<SessionStore, 'live'>;
   readonly sessions: Pick<Sessions, 'endFor'>;
   readonly directory: Pick<Client<typeof DirectoryService>, 'batchGetUsers' | 'getTenant'>;
   readonly idleSeconds: number;
+  readonly countSignIns: Handlers<typeof SessionsService>['countSignIns'];
   readonly onEnd: () => void;
 }): Handlers<typeof SessionsService> {
   const scopeOf = (tenantId: string, userId: string) => ({
@@ -45,6 +47,7 @@ export function sessionCalls({
     ...(userId !== '' && { userIds: [userId] }),
   });
   return {
+    countSignIns,
     async list({ tenantId, userId, ...asked }, context) {
       const { after, size } = pageRequest({ ...asked, search: userId });
       const [user = '', sessionId = ''] = after.split(' ');

@@ -1,11 +1,13 @@
-import { AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
+import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { MailService } from '@tessera/proto-gen/admin-mail';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import type { List } from '@tessera/pages';
+import { readQuery, type List } from '@tessera/pages';
 import { shortList, timeOrNone } from '../cells.ts';
 import { saidOf } from '../shown-refusals.ts';
 import { nameOf } from '../shown-person.ts';
 import { param, pathOf, type ConsolePage, type Visit } from '../console-visit.ts';
+import { signIns } from './trail/sign-in-plots.ts';
+import { clientCell, eventCell, outcomeCell, subjectCell } from './trail/event-words.ts';
 
 const shown = 5;
 
@@ -16,7 +18,9 @@ const shown = 5;
 export const homePage: ConsolePage = {
   load: async (visit) => {
     const tenantId = param(visit, 'tenant');
-    const [invited, locked, mail, refusals] = await Promise.all([
+    const by = readQuery(visit.request).get('by') === 'day' ? 'day' : 'hour';
+    const [counted, invited, locked, mail, refusals] = await Promise.all([
+      signIns(visit, by).catch((error: unknown) => saidOf(error)),
       people(visit, 'Invited, and not here yet', { invited: true }),
       people(visit, 'Locked by an administrator', { status: 'locked' }),
       unsentMail(visit).catch((error: unknown) => saidOf(error)),
@@ -27,9 +31,26 @@ export const homePage: ConsolePage = {
       { title: invited.caption, list: invited, all: `${all}?invited=yes` },
       { title: locked.caption, list: locked, all: `${all}?status=locked` },
       { title: 'Mail that could not be sent yet', ...shownOrRefused(mail) },
-      { title: 'The last refusals', ...shownOrRefused(refusals) },
+      {
+        title: 'The last refusals',
+        ...shownOrRefused(refusals),
+        all: `${pathOf(tenantId, 'audit')}?outcome=failure`,
+      },
     ];
-    return visit.send({ template: 'home', data: { organization: tenantId, sections } });
+    const path = pathOf(tenantId);
+    const activity = typeof counted === 'string' ? { refusal: counted } : counted;
+    return visit.send({
+      template: 'home',
+      data: {
+        organization: tenantId,
+        sections,
+        activity,
+        by,
+        home: path,
+        path: `${path}/why`,
+        reference: '',
+      },
+    });
   },
 };
 
@@ -66,14 +87,11 @@ async function lastRefusals(visit: Visit): Promise<List> {
   const { events } = await visit.api(AuditService).search(request, visit.call());
   const rows = events.map((event) => [
     timeOrNone(event.time),
-    { text: event.event },
-    { text: event.reason },
-    personCell(event, tenantId),
+    eventCell(event),
+    outcomeCell(event, tenantId),
+    subjectCell(event, tenantId),
+    clientCell(event, tenantId),
   ]);
-  return shortList('The last refusals', ['When', 'What', 'Why', 'Person'], rows, 'None.');
-}
-
-function personCell({ subject, clientId }: AuditEvent, tenantId: string) {
-  const isPerson = subject !== '' && subject !== clientId;
-  return { text: subject, href: isPerson ? pathOf(tenantId, 'people', subject) : undefined };
+  const columns = ['When', 'What', 'Outcome', 'Person', 'Application'];
+  return shortList('The last refusals', columns, rows, 'None.');
 }

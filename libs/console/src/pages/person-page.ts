@@ -1,12 +1,12 @@
-import { browserName } from '@tessera/languages';
 import { AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
 import { GrantsService, type Grant } from '@tessera/proto-gen/admin-grants';
 import { SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
 import { UsersService, type User, type UserCredentials } from '@tessera/proto-gen/admin-users';
-import type { Cell, List } from '@tessera/pages';
-import { shortList, timeCell, timeOrNone } from '../cells.ts';
+import { withParameters, type Cell, type List } from '@tessera/pages';
+import { browserCell, shortList, timeCell, timeOrNone } from '../cells.ts';
 import { nameOf, statusOf } from '../shown-person.ts';
 import { param, pathOf, type ConsolePage } from '../console-visit.ts';
+import { clientCell, eventCell, outcomeCell } from './trail/event-words.ts';
 
 const shownAtOnce = 20;
 
@@ -31,12 +31,14 @@ export const personPage: ConsolePage = {
         name: nameOf(user),
         facts: factsOf(user, credentials),
         isLocked: user.lockExpireTime !== undefined,
+        isDisabled: user.status !== 'active',
         hasPassword: credentials.waysIn.includes('password'),
         hasFactors: credentials.hasTotp || credentials.passkeys.length > 0,
         ways: waysOf(credentials),
-        sessions: sessionsOf(sessions),
+        sessions: sessionsOf(sessions, pathOf(tenantId, 'people', userId)),
         applications: applicationsOf(grants, tenantId),
-        activity: activityOf(events),
+        activity: activityOf(events, tenantId),
+        trail: withParameters(pathOf(tenantId, 'audit'), { person: userId }),
       },
     });
   },
@@ -105,15 +107,16 @@ function waysOf(credentials: UserCredentials): readonly (readonly Cell[])[] {
   ];
 }
 
-function sessionsOf(sessions: readonly Session[]): List {
+function sessionsOf(sessions: readonly Session[], person: string): List {
   return shortList(
     'Sessions',
-    ['Browser', 'Address', 'Signed in', 'Last used'],
-    sessions.map(({ userAgent, ipAddress, createTime, lastUseTime }) => [
+    ['Browser', 'Address', 'Signed in', 'Last used', 'End'],
+    sessions.map(({ userAgent, ipAddress, createTime, lastUseTime, sessionId }) => [
       browserCell(userAgent),
       { text: ipAddress },
       timeOrNone(createTime),
       timeOrNone(lastUseTime),
+      { sentence: 'Sign out', href: `${person}/sessions/${encodeURIComponent(sessionId)}/end` },
     ]),
     'This person is signed in nowhere.',
   );
@@ -122,36 +125,28 @@ function sessionsOf(sessions: readonly Session[]): List {
 function applicationsOf(grants: readonly Grant[], tenantId: string): List {
   return shortList(
     'Applications that keep access',
-    ['Application', 'May', 'Last used'],
-    grants.map(({ clientId, scopes, lastUseTime }) => [
+    ['Application', 'May', 'Last used', 'End'],
+    grants.map(({ clientId, scopes, lastUseTime, userId }) => [
       { text: clientId, href: pathOf(tenantId, 'applications', clientId) },
       { text: scopes.join(' ') },
       timeOrNone(lastUseTime),
+      { sentence: 'Take back', href: pathOf(tenantId, 'people', userId, 'access', clientId) },
     ]),
     'No application keeps access to this account.',
   );
 }
 
-function activityOf(events: readonly AuditEvent[]): List {
+function activityOf(events: readonly AuditEvent[], tenantId: string): List {
   return shortList(
     'Activity',
     ['When', 'What', 'Outcome', 'Application', 'Address'],
-    events.map(({ time, event, outcome, reason, clientId, ipAddress }) => [
-      timeOrNone(time),
-      { text: event },
-      outcome === 'success' ? { sentence: 'Done' } : { sentence: 'Refused: {reason}', values: { reason } },
-      { text: clientId },
-      { text: ipAddress },
+    events.map((event) => [
+      timeOrNone(event.time),
+      eventCell(event),
+      outcomeCell(event, tenantId),
+      clientCell(event, tenantId),
+      { text: event.ipAddress },
     ]),
     'Nothing is recorded about this person.',
   );
-}
-
-function browserCell(userAgent: string): Cell {
-  const found = browserName(userAgent);
-  if (found === undefined) return userAgent === '' ? { sentence: 'Unknown browser' } : { text: userAgent };
-  const { browser, system } = found;
-  return system === undefined
-    ? { text: browser }
-    : { sentence: '{browser} on {system}', values: { browser, system } };
 }

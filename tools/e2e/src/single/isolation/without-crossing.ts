@@ -41,6 +41,7 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'PlanService.DescribePlan': ownDocument,
   'BootstrapService.CreateFirstAdministrator': 'it is for the operator tenant alone',
   'admin.KeysService.List': tenantAlone,
+  'admin.SessionsService.CountSignIns': tenantAlone,
   'admin.KeysService.Rotate': tenantAlone,
   'admin.TenantsService.Get': tenantAlone,
   'admin.TenantsService.List': ofAll,

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/admin/v1/sessions.proto.
  */
 export const file_tessera_admin_v1_sessions: GenFile = /*@__PURE__*/
-  fileDesc("Ch90ZXNzZXJhL2FkbWluL3YxL3Nlc3Npb25zLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIqcCCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgppcF9hZGRyZXNzGAMgASgJEhcKD3VzZXJfYWdlbnRfaGFzaBgEIAEoCRIPCgdtZXRob2RzGAUgAygJEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIdXNlcm5hbWUYCSABKAkSEgoKdXNlcl9hZ2VudBgKIAEoCSJpChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhoKCXBhZ2Vfc2l6ZRgDIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAQgASgJIlwKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEisKCHNlc3Npb25zGAEgAygLMhkudGVzc2VyYS5hZG1pbi52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJZChJFbmRTZXNzaW9uc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhQKCnNlc3Npb25faWQYAiABKAlIABIRCgd1c2VyX2lkGAMgASgJSABCBwoFd2hvc2UiRwoTRW5kU2Vzc2lvbnNSZXNwb25zZRIwCghzZXNzaW9ucxgBIAMoCzIeLnRlc3NlcmEuYWRtaW4udjEuRW5kZWRTZXNzaW9uIj8KDEVuZGVkU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYAiADKAkyuAIKD1Nlc3Npb25zU2VydmljZRKPAQoETGlzdBIlLnRlc3NlcmEuYWRtaW4udjEuTGlzdFNlc3Npb25zUmVxdWVzdBomLnRlc3NlcmEuYWRtaW4udjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiOJACAergGDEKCG9wZXJhdG9yCgVhZG1pbhITYWRtaW4uc2Vzc2lvbnMucmVhZBoJdGVuYW50X2lkEpIBCgtFbmRTZXNzaW9ucxIkLnRlc3NlcmEuYWRtaW4udjEuRW5kU2Vzc2lvbnNSZXF1ZXN0GiUudGVzc2VyYS5hZG1pbi52MS5FbmRTZXNzaW9uc1Jlc3BvbnNlIjbq4BgyCghvcGVyYXRvcgoFYWRtaW4SFGFkbWluLnNlc3Npb25zLndyaXRlGgl0ZW5hbnRfaWRiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("Ch90ZXNzZXJhL2FkbWluL3YxL3Nlc3Npb25zLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIqcCCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgppcF9hZGRyZXNzGAMgASgJEhcKD3VzZXJfYWdlbnRfaGFzaBgEIAEoCRIPCgdtZXRob2RzGAUgAygJEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIdXNlcm5hbWUYCSABKAkSEgoKdXNlcl9hZ2VudBgKIAEoCSJpChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhoKCXBhZ2Vfc2l6ZRgDIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAQgASgJIlwKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEisKCHNlc3Npb25zGAEgAygLMhkudGVzc2VyYS5hZG1pbi52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJZChJFbmRTZXNzaW9uc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhQKCnNlc3Npb25faWQYAiABKAlIABIRCgd1c2VyX2lkGAMgASgJSABCBwoFd2hvc2UiRwoTRW5kU2Vzc2lvbnNSZXNwb25zZRIwCghzZXNzaW9ucxgBIAMoCzIeLnRlc3NlcmEuYWRtaW4udjEuRW5kZWRTZXNzaW9uIj8KDEVuZGVkU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYAiADKAkingEKE0NvdW50U2lnbkluc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEjYKCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESIAoPc3RyZXRjaF9zZWNvbmRzGAMgASgFQge6SAQaAig8EhoKCXN0cmV0Y2hlcxgEIAEoBUIHukgEGgIoASJ5ChRDb3VudFNpZ25JbnNSZXNwb25zZRItCgZjb3VudHMYASADKAsyHS50ZXNzZXJhLmFkbWluLnYxLlNpZ25JbkNvdW50EjIKDmNvbXBsZXRlX3NpbmNlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJwCgtTaWduSW5Db3VudBIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglzdWNjZWVkZWQYAiABKAUSDgoGZmFpbGVkGAMgASgFEg4KBnBlb3BsZRgEIAEoBTLSAwoPU2Vzc2lvbnNTZXJ2aWNlEo8BCgRMaXN0EiUudGVzc2VyYS5hZG1pbi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiYudGVzc2VyYS5hZG1pbi52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSI4kAIB6uAYMQoIb3BlcmF0b3IKBWFkbWluEhNhZG1pbi5zZXNzaW9ucy5yZWFkGgl0ZW5hbnRfaWQSkgEKC0VuZFNlc3Npb25zEiQudGVzc2VyYS5hZG1pbi52MS5FbmRTZXNzaW9uc1JlcXVlc3QaJS50ZXNzZXJhLmFkbWluLnYxLkVuZFNlc3Npb25zUmVzcG9uc2UiNurgGDIKCG9wZXJhdG9yCgVhZG1pbhIUYWRtaW4uc2Vzc2lvbnMud3JpdGUaCXRlbmFudF9pZBKXAQoMQ291bnRTaWduSW5zEiUudGVzc2VyYS5hZG1pbi52MS5Db3VudFNpZ25JbnNSZXF1ZXN0GiYudGVzc2VyYS5hZG1pbi52MS5Db3VudFNpZ25JbnNSZXNwb25zZSI4kAIB6uAYMQoIb3BlcmF0b3IKBWFkbWluEhNhZG1pbi5zZXNzaW9ucy5yZWFkGgl0ZW5hbnRfaWRiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * A session of a person in a browser.
@@ -240,6 +240,108 @@ export const EndedSessionSchema: GenMessage<EndedSession> = /*@__PURE__*/
   messageDesc(file_tessera_admin_v1_sessions, 5);
 
 /**
+ * @generated from message tessera.admin.v1.CountSignInsRequest
+ */
+export type CountSignInsRequest = Message<"tessera.admin.v1.CountSignInsRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * When the first stretch begins.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 2;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * How long each lasts: at least a minute.
+   *
+   * @generated from field: int32 stretch_seconds = 3;
+   */
+  stretchSeconds: number;
+
+  /**
+   * How many there are: at most 100.
+   *
+   * @generated from field: int32 stretches = 4;
+   */
+  stretches: number;
+};
+
+/**
+ * Describes the message tessera.admin.v1.CountSignInsRequest.
+ * Use `create(CountSignInsRequestSchema)` to create a new message.
+ */
+export const CountSignInsRequestSchema: GenMessage<CountSignInsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_sessions, 6);
+
+/**
+ * @generated from message tessera.admin.v1.CountSignInsResponse
+ */
+export type CountSignInsResponse = Message<"tessera.admin.v1.CountSignInsResponse"> & {
+  /**
+   * One after the other, those without a sign-in too.
+   *
+   * @generated from field: repeated tessera.admin.v1.SignInCount counts = 1;
+   */
+  counts: SignInCount[];
+
+  /**
+   * Earlier sign-ins were not counted; absent if all were.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_since = 2;
+   */
+  completeSince?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message tessera.admin.v1.CountSignInsResponse.
+ * Use `create(CountSignInsResponseSchema)` to create a new message.
+ */
+export const CountSignInsResponseSchema: GenMessage<CountSignInsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_sessions, 7);
+
+/**
+ * The sign-ins of a stretch of time.
+ *
+ * @generated from message tessera.admin.v1.SignInCount
+ */
+export type SignInCount = Message<"tessera.admin.v1.SignInCount"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: int32 succeeded = 2;
+   */
+  succeeded: number;
+
+  /**
+   * Of wrong names and passwords, too.
+   *
+   * @generated from field: int32 failed = 3;
+   */
+  failed: number;
+
+  /**
+   * Different people among those who succeeded.
+   *
+   * @generated from field: int32 people = 4;
+   */
+  people: number;
+};
+
+/**
+ * Describes the message tessera.admin.v1.SignInCount.
+ * Use `create(SignInCountSchema)` to create a new message.
+ */
+export const SignInCountSchema: GenMessage<SignInCount> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_sessions, 8);
+
+/**
  * SessionsService shows and ends the sessions of browsers.
  *
  * @generated from service tessera.admin.v1.SessionsService
@@ -265,6 +367,17 @@ export const SessionsService: GenService<{
     methodKind: "unary";
     input: typeof EndSessionsRequestSchema;
     output: typeof EndSessionsResponseSchema;
+  },
+  /**
+   * CountSignIns counts the sign-ins of a tenant, hour by hour or day by day, from the audit trail. It looks at 50,000 of them at most, the latest
+   * ones: `complete_since` says from when on the counts are whole.
+   *
+   * @generated from rpc tessera.admin.v1.SessionsService.CountSignIns
+   */
+  countSignIns: {
+    methodKind: "unary";
+    input: typeof CountSignInsRequestSchema;
+    output: typeof CountSignInsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_admin_v1_sessions, 0);

@@ -1,0 +1,69 @@
+import { KeysService, type SigningKey } from '@tessera/proto-gen/admin-keys';
+import { Code, ConnectError } from '@tessera/rpc';
+import type { Cell } from '@tessera/pages';
+import { shortList, timeOrNone } from '../../cells.ts';
+import { param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
+
+const states: Readonly<Record<string, string>> = {
+  published: 'Published, signs next',
+  active: 'Signs',
+  retired: 'Retired, still trusted',
+};
+
+/** The keys that sign for an organization: its own, or those of the shared issuer. */
+export interface KeysOf {
+  /** '' for those of the shared issuer. */
+  readonly tenantId: string;
+  readonly keys: readonly SigningKey[];
+}
+
+/** Reads the keys of an organization. */
+export async function keysOf(visit: Visit): Promise<KeysOf> {
+  const tenantId = param(visit, 'tenant');
+  const list = async (of: string) => {
+    const { keys } = await visit.api(KeysService).list({ tenantId: of }, visit.call());
+    return { tenantId: of, keys };
+  };
+  try {
+    return await list(tenantId);
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return list('');
+    throw error;
+  }
+}
+
+/** The signing keys, on their way from published to withdrawn. */
+export const keysPage: ConsolePage = {
+  load: async (visit) => {
+    const { tenantId, keys } = await keysOf(visit);
+    const path = pathOf(param(visit, 'tenant'), 'keys');
+    const list = shortList(
+      'Signing keys',
+      ['Key', 'Algorithm', 'State', 'Published', 'Signs since', 'Retired', 'End'],
+      keys.map((key) => rowOf(key, path)),
+      'There is no key.',
+    );
+    return visit.send({
+      template: 'keys',
+      message:
+        tenantId === ''
+          ? 'These keys sign for every organization at the shared issuer.'
+          : 'These keys sign for this organization alone.',
+      data: { path, list },
+    });
+  },
+};
+
+function rowOf(key: SigningKey, path: string): readonly Cell[] {
+  const { kid, algorithm, state, publishTime, activateTime, retireTime } = key;
+  const withdraw = { sentence: 'Withdraw', href: `${path}/withdraw/${encodeURIComponent(kid)}` };
+  return [
+    { text: kid },
+    { text: algorithm },
+    { sentence: states[state] ?? state },
+    timeOrNone(publishTime),
+    timeOrNone(activateTime),
+    timeOrNone(retireTime),
+    state === 'retired' ? withdraw : { text: '' },
+  ];
+}

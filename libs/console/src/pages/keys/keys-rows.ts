@@ -1,0 +1,34 @@
+import { KeysService } from '@tessera/proto-gen/admin-keys';
+import type { ConsolePageRow } from '../../console-visit.ts';
+import { rotateKeysNowPage, rotateKeysPage, withdrawKeyPage } from './change-keys-pages.ts';
+import { keysPage } from './keys-page.ts';
+
+const { list, rotate, withdraw } = KeysService.method;
+const own = { formTarget: 'own' } as const;
+const path = '/o/:tenant/keys';
+
+/** The rows of the table of pages for signing keys, which operators see alone. */
+export const keysRows: readonly ConsolePageRow[] = [
+  { ...own, path, title: 'Signing keys', who: { sees: [list] }, page: keysPage },
+  {
+    ...own,
+    path: `${path}/rotate`,
+    title: 'Rotate the signing keys?',
+    who: { sees: [list], does: [rotate] },
+    page: rotateKeysPage,
+  },
+  {
+    ...own,
+    path: `${path}/rotate-now`,
+    title: 'Rotate the signing keys at once?',
+    who: { sees: [list], does: [rotate] },
+    page: rotateKeysNowPage,
+  },
+  {
+    ...own,
+    path: `${path}/withdraw/:key`,
+    title: 'Withdraw this signing key?',
+    who: { sees: [list], does: [withdraw] },
+    page: withdrawKeyPage,
+  },
+];
