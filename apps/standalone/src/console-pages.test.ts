@@ -4,6 +4,10 @@ import { Secret, systemRandom, opaqueValue } from '@tessera/kit';
 import { adminRoles } from '@tessera/oauth';
 import { hostileTexts } from '@tessera/pages/testing';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { callingByToken, declaredAccess, local, type BuiltService, type DescMethod } from '@tessera/rpc';
@@ -72,13 +76,11 @@ beforeAll(async () => {
   });
   ({ cookieOf } = console);
   url = await on.serve(on.admin, console.pages);
-  const applications = local(ApplicationsService, on.directory, 'operator', silentLog());
-  for (const [tenantId, clientId] of Object.entries(applicationOf))
-    await applications.create(
-      {
-        tenantId,
-        application: { clientId, name: 'Own', type: 'confidential', grantTypes: ['client_credentials'] },
-      },
+  // What a file declares is changed there alone.
+  const tenants = local(TenantsService, on.directory, 'operator', silentLog());
+  for (const tenantId of ['acme', 'initech'])
+    await tenants.update(
+      { tenantId, tenant: { tenantId, name: tenantId }, updateMask: { paths: ['name'] }, takeOver: true },
       call(),
     );
   for (const { username, own } of visitors) {
@@ -116,14 +118,86 @@ const submit = async (path: string, cookie: string, fields: Record<string, strin
   });
 
 const personOf = { acme: 'ada', initech: 'ira' } as const;
-const applicationOf = { acme: 'acme-own', initech: 'initech-own' } as const;
+let made = 0;
 
+/** A path with records of its own in it: some pages delete them. */
 async function pathFor(path: string, of: 'acme' | 'initech'): Promise<string> {
-  return path
-    .replace(':tenant', of)
-    .replace(':person', await on.userId(of, personOf[of]))
-    .replace(':application', applicationOf[of]);
+  made += 1;
+  const names = {
+    ':tenant': of,
+    ':person': await on.userId(of, personOf[of]),
+    ':kind': 'web',
+    ...(path.includes(':application') && (await ownApplication(of, `own-${made}`))),
+    ...(path.includes(':api') && (await ownApi(of, `https://api-${made}.example`))),
+    ...(path.includes(':role') && (await ownRole(of, `role-${made}`))),
+    ...(path.includes(':provider') && (await ownProvider(of))),
+  };
+  return path.replaceAll(/:[a-z]+/g, (name) => encodeURIComponent(names[name as keyof typeof names] ?? name));
 }
+
+async function ownApplication(tenantId: string, clientId: string) {
+  const applications = local(ApplicationsService, on.directory, 'operator', silentLog());
+  const application = {
+    clientId,
+    name: 'Own',
+    type: 'confidential',
+    grantTypes: ['authorization_code'],
+    redirectUris: ['https://own.example/callback'],
+  };
+  await applications.create({ tenantId, application }, call());
+  const { secretId } = await applications.createSecret({ tenantId, clientId }, call());
+  return { ':application': clientId, ':secret': secretId };
+}
+
+async function ownApi(tenantId: string, audience: string) {
+  const resources = local(ResourcesService, on.directory, 'operator', silentLog());
+  const scope = `${new URL(audience).hostname}.read`;
+  await resources.create(
+    { tenantId, resource: { audience, name: 'API', scopes: [{ name: scope }] } },
+    call(),
+  );
+  return { ':api': audience, ':scope': scope };
+}
+
+async function ownRole(tenantId: string, name: string) {
+  const roles = local(RolesService, on.directory, 'operator', silentLog());
+  await roles.create({ tenantId, role: { name } }, call());
+  return { ':role': name };
+}
+
+async function ownProvider(tenantId: string) {
+  const provider = { name: 'corp', ...ofProvider, clientSecret: 'the secret of corp' };
+  const document = JSON.stringify({ tenants: [{ id: tenantId, providers: [provider] }] });
+  const state = local(DeclaredStateService, on.directory, 'operator', silentLog());
+  const keptKinds = ['resource', 'role', 'user', 'application'];
+  await state.apply({ tenantId, document, owner: 'console', keptKinds, allowDelete: true }, call());
+  return { ':provider': 'corp' };
+}
+
+const ofProvider = {
+  preset: 'none',
+  displayName: 'Corp',
+  issuer: 'https://sso.corp.example',
+  clientId: 'tessera',
+};
+
+/** What is filled in on a page. */
+const filledIn = (path: string): Readonly<Record<string, string>> => {
+  made += 1;
+  const fields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    '/new-application/:kind': { name: 'Made', redirectUris: 'https://made.example/callback' },
+    '/applications/:application/edit': { name: 'Other', redirectUris: 'https://own.example/callback' },
+    '/new-api': { name: 'Made', audience: `https://made-${made}.example` },
+    '/apis/:api/edit': { name: 'Other', tokenType: 'at+jwt', signingAlgorithm: 'RS256' },
+    '/apis/:api/new-scope': { name: `made-${made}.read`, description: 'See it' },
+    '/new-role': { name: `made-${made}` },
+    '/new-provider': { name: `made-${made}`, ...ofProvider, clientSecret: 'a secret' },
+    '/providers/:provider/edit': ofProvider,
+    '/settings/looks': { name: 'Named anew', 'looks.accentColor': '#112233' },
+    '/settings/policy': { authenticationPolicy: 'any', registration: 'closed' },
+  };
+  return fields[path.replace('/o/:tenant', '')] ?? {};
+};
 
 function opens(role: string, methods: readonly DescMethod[]): boolean {
   const held = adminRoles.get(role) ?? new Set();
@@ -149,9 +223,12 @@ describe.each(visitors)('$who', ({ username, own, of, role }) => {
       const at = await pathFor(path, of);
       const shown = await visit(at, cookie());
       if (!opens(role, sees)) return expect(shown.status).toBe(403);
-      const { status, html } = await submit(at, cookie(), hiddenOf(shown.html));
-      expect(status).toBe(opens(role, does) ? 200 : 403);
-      if (status === 403) expect(unescaped(html)).toMatch(/The access token does not have the scope admin\./);
+      const { status, html } = await submit(at, cookie(), { ...hiddenOf(shown.html), ...filledIn(path) });
+      expect([200, 303].includes(status) ? 'done' : status).toBe(opens(role, does) ? 'done' : 403);
+      if (status === 403)
+        expect(unescaped(html)).toMatch(
+          /The access token does not have (?:the scope|one of the scopes) admin\./,
+        );
     },
   );
 });
@@ -306,6 +383,7 @@ describe('what others have stored', () => {
   it('is text on every page that shows it', async () => {
     const cookie = cookies.get('root') ?? '';
     const applications = local(ApplicationsService, on.directory, 'operator', silentLog());
+    const resources = local(ResourcesService, on.directory, 'operator', silentLog());
     for (const [index, hostile] of hostileTexts.entries()) {
       const text = `x${hostile}`;
       const { userId } = await users.create(
@@ -335,6 +413,10 @@ describe('what others have stored', () => {
         },
         call(),
       );
+      const audience = `https://hostile-${index}.example`;
+      const scopes = [{ name: `hostile-${index}`, description: text, descriptions: { de: text } }];
+      await resources.create({ tenantId: 'globex', resource: { audience, name: text, scopes } }, call());
+      const api = `/o/globex/apis/${encodeURIComponent(audience)}`;
       const person = `/o/globex/people/${userId}`;
       const application = `/o/globex/applications/${clientId}`;
       for (const path of [
@@ -344,17 +426,23 @@ describe('what others have stored', () => {
         application,
         `${application}/secret`,
         `${application}/words`,
+        `${application}/edit`,
+        `${application}/delete`,
+        api,
+        `${api}/edit`,
+        `${api}/scopes/hostile-${index}`,
+        `${api}/scopes/hostile-${index}/remove`,
       ]) {
         const { status, html } = await visit(path, cookie);
         expect([path, status]).toEqual([path, 200]);
         expectOnlyOurs(html);
       }
     }
-    for (const path of ['/o/globex/people', '/o/globex/applications', '/o/globex'])
+    for (const path of ['/o/globex/people', '/o/globex/applications', '/o/globex/apis', '/o/globex'])
       expectOnlyOurs((await visit(path, cookie)).html);
     for (const text of hostileTexts) {
       const query = new URLSearchParams({ q: text, organization: text, next: text }).toString();
-      for (const path of ['/o/globex/people', '/o/globex/applications', '/sign-in'])
+      for (const path of ['/o/globex/people', '/o/globex/applications', '/o/globex/apis', '/sign-in'])
         expectOnlyOurs((await visit(`${path}?${query}`, cookie)).html);
     }
   });

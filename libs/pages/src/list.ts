@@ -4,7 +4,11 @@ import { shownParameter } from './form-fields.ts';
 /** What a cell shows: a text, a link, or a time. A text of our own is a sentence of the languages. */
 export type Cell =
   | { readonly text: string; readonly href?: string | undefined }
-  | { readonly sentence: string; readonly values?: Readonly<Record<string, string | number>> }
+  | {
+      readonly sentence: string;
+      readonly values?: Readonly<Record<string, string | number>>;
+      readonly href?: string | undefined;
+    }
   | { readonly time: number };
 
 /** A choice that narrows a list; the address has it, so that it can be sent to somebody. */
