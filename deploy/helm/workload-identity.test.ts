@@ -135,4 +135,37 @@ describe('Trust in service accounts of the cluster', () => {
       /exclude each other/,
     );
   });
+
+  test.each([
+    ['split', 'admin'],
+    ['compact', 'standalone'],
+  ])('publishes the console in %s at its own host and path, and never the API', (topology, component) => {
+    const console = {
+      url: 'https://console.example',
+      ingress: { enabled: true, className: 'nginx', tlsSecret: 'console-tls' },
+      httpRoute: { enabled: true, parentRefs: [{ name: 'inside' }] },
+    };
+    const administration = { enabled: true, console };
+    const manifests = rendered({ topology, administration, kubernetesIssuer });
+    const backend = { service: { name: 'release-tessera-administration', port: { name: 'administration' } } };
+    expect(named(manifests, 'Ingress', 'release-tessera-console')).toMatchObject({
+      metadata: { labels: { 'app.kubernetes.io/component': component } },
+      spec: {
+        ingressClassName: 'nginx',
+        tls: [{ hosts: ['console.example'], secretName: 'console-tls' }],
+        rules: [
+          {
+            host: 'console.example',
+            http: { paths: [{ path: '/console', pathType: 'Prefix', backend }] },
+          },
+        ],
+      },
+    });
+    expect(named(manifests, 'HTTPRoute', 'release-tessera-console')?.spec).toMatchObject({
+      hostnames: ['console.example'],
+      rules: [{ matches: [{ path: { type: 'PathPrefix', value: '/console' } }] }],
+    });
+    const without = { enabled: true, console: { ingress: { enabled: true } } };
+    expect(() => rendered({ administration: without })).toThrow(/need administration\.console\.url/);
+  });
 });

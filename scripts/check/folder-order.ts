@@ -16,8 +16,9 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/authorize': `config.ts browser-call.ts store request audit.ts visits codes sessions limits methods/password
     methods/passkey methods/totp methods/mail-code methods/upstream consent interaction logout messages.ts account
     service.ts wiring.ts index.ts`,
-  'libs/console': `config.ts console-sessions.ts console-sign-in.ts console-visit.ts navigation.ts shown-refusals.ts cells.ts shown-person.ts named-person.ts
-    kind-of-application.ts confirmed.ts pages/trail pages/access pages/keys pages console-page-table.ts console-pages.ts index.ts`,
+  'libs/console': `config.ts console-sessions.ts console-sign-in.ts providers console-visit.ts navigation.ts admission shown-refusals.ts cells.ts
+    shown-person.ts named-person.ts confirmed.ts forms pages/trail pages/access pages/keys pages pages/applications pages/apis pages/organization
+    setup-page-table.ts console-page-table.ts console-pages.ts index.ts`,
   'libs/device': `config.ts pending-grant.ts digest.ts limits.ts store audit.ts polling start approval webhook delivery
     backchannel device-authorization approval-calls.ts service.ts wiring.ts index.ts`,
   'libs/directory': `config.ts fields ground/hashing ground/passwords ground kind-of-records.ts secrets deleted roles tenants factors users/claims users

@@ -1,4 +1,5 @@
 import {
+  allowPrivateSetting,
   consoleSecretSetting,
   consoleUrlSetting,
   issuerSetting,
@@ -17,6 +18,7 @@ export const consoleConfig = z
     TESSERA_ISSUER: issuerSetting,
     TESSERA_OPERATOR_TENANT: operatorTenantSetting,
     TESSERA_MESSAGES_DIR: messagesDirSetting,
+    TESSERA_ALLOW_PRIVATE: allowPrivateSetting,
   })
   .refine(
     ({ TESSERA_CONSOLE_URL: url, TESSERA_CONSOLE_SECRET: secret, TESSERA_CONSOLE_TOKEN_FILE: file }) =>

@@ -30,40 +30,102 @@ export interface Done {
   readonly message: string;
   readonly ends?: readonly Sentence[];
   /** Shown once. */
-  readonly secret?: string;
+  readonly secret?: string | undefined;
   /** A page of the person; the person itself if absent. */
   readonly next?: { readonly page: string; readonly label: string };
   /** There is no such person any more. */
   readonly isGone?: boolean;
 }
 
-/** A page that acts on a person. */
-export function confirmedOfPerson({ message, label, ends, act }: Confirmed): ConsolePage {
+/** A page that says what acting on a record would end, and acts once somebody has confirmed. */
+interface ConfirmPage<R> {
+  readonly read: (visit: Visit) => Promise<R>;
+  readonly nameOf: (record: R) => string;
+  readonly etagOf: (record: R) => string;
+  readonly message: string;
+  readonly label: string;
+  /** What would end; asks the API without a change. */
+  readonly ends?: (visit: Visit, record: R) => Promise<Ends>;
+  /** Whether the name must be typed where much ends. */
+  readonly asksName?: boolean;
+  /** The path of the page of the record. */
+  readonly back: (visit: Visit) => string;
+  readonly act: (visit: Visit, etag: string) => Promise<FastifyReply>;
+}
+
+/** What would end, and how many things that are. */
+export interface Ends {
+  readonly sentences: readonly Sentence[];
+  readonly total: number;
+}
+
+/** More than so many, and the name of the record must be typed. */
+const mostUntyped = 10;
+
+export function confirmPage<R>(page: ConfirmPage<R>): ConsolePage {
+  /** What would end; or why it cannot be done. */
+  const endsNow = async (visit: Visit, record: R): Promise<Ends | string> =>
+    page.ends === undefined
+      ? { sentences: [], total: 0 }
+      : page.ends(visit, record).catch((error: unknown) => problemOf(error, visit));
   const show = async (visit: Visit, problem?: string): Promise<FastifyReply> => {
-    const user = await personOf(visit);
-    const whose = whoseOf(visit, user.etag);
+    const record = await page.read(visit);
+    const found = await endsNow(visit, record);
+    if (typeof found === 'string') {
+      const data = { next: page.back(visit), label: 'Back' };
+      return visit.send({ template: 'refused', title: 'This cannot be done now', message: found, data });
+    }
+    const { sentences, total } = found;
     return visit.send({
       template: 'kit/confirm',
-      message,
+      message: page.message,
       data: {
-        values: { name: nameOf(user) },
-        ends: problem === undefined ? await ends(visit, whose) : [],
-        label,
+        values: { name: page.nameOf(record) },
+        ends: sentences,
+        ...(page.asksName === true && total > mostUntyped && { typed: page.nameOf(record) }),
+        label: page.label,
         problem,
         path: here(visit),
-        back: pathOf(whose.tenantId, 'people', whose.userId),
-        fields: fieldsOf(visit, [{ name: 'etag', value: user.etag }]),
+        back: page.back(visit),
+        fields: fieldsOf(visit, [{ name: 'etag', value: page.etagOf(record) }]),
       },
     });
+  };
+  const lacksName = async (visit: Visit, typed: string): Promise<boolean> => {
+    const record = await page.read(visit);
+    const found = await endsNow(visit, record);
+    return typeof found !== 'string' && found.total > mostUntyped && typed.trim() !== page.nameOf(record);
   };
   return {
     load: (visit) => show(visit),
     act: async (visit) => {
-      const whose = whoseOf(visit, sentForm(visit).get('etag') ?? '');
-      const done = await act(visit, whose).catch((error: unknown) => problemOf(error, visit));
-      return typeof done === 'string' ? show(visit, done) : sendDone(visit, done);
+      const form = sentForm(visit);
+      if (page.asksName === true && (await lacksName(visit, form.get('typed') ?? ''))) {
+        void visit.reply.code(400);
+        return show(visit, 'This is not the name. Type it exactly as shown above the field.');
+      }
+      try {
+        return await page.act(visit, form.get('etag') ?? '');
+      } catch (error) {
+        return show(visit, problemOf(error, visit));
+      }
     },
   };
+}
+
+/** A page that acts on a person. */
+export function confirmedOfPerson({ message, label, ends, act }: Confirmed): ConsolePage {
+  const pathOfPerson = (visit: Visit) => pathOf(param(visit, 'tenant'), 'people', param(visit, 'person'));
+  return confirmPage({
+    read: personOf,
+    nameOf,
+    etagOf: ({ etag }) => etag,
+    message,
+    label,
+    ends: async (visit, { etag }) => ({ sentences: await ends(visit, whoseOf(visit, etag)), total: 0 }),
+    back: pathOfPerson,
+    act: async (visit, etag) => sendDone(visit, await act(visit, whoseOf(visit, etag))),
+  });
 }
 
 /** The answer to a form that has done something to a person. */
@@ -76,16 +138,26 @@ export function sendDone(
   const back = isGone
     ? { next: people, label: 'Back to the people' }
     : { next: path, label: 'Back to this person' };
-  return visit.send({
-    template: 'done',
+  return showDone(visit, {
     title,
     message,
-    data: {
-      ends,
-      secret,
-      ...(next === undefined ? back : { next: `${path}/${next.page}`, label: next.label }),
-    },
+    ends,
+    secret,
+    ...(next === undefined ? back : { next: `${path}/${next.page}`, label: next.label }),
   });
+}
+
+/** The answer to a form that has done something, with the path of the one next step. */
+export function showDone(
+  visit: Visit,
+  {
+    title,
+    message,
+    ends = [],
+    ...data
+  }: Omit<Done, 'next' | 'isGone'> & { readonly next: string; readonly label: string },
+): FastifyReply {
+  return visit.send({ template: 'done', title, message, data: { ends, ...data } });
 }
 
 export async function personOf(visit: Visit): Promise<User> {
@@ -98,9 +170,16 @@ export function whoseOf(visit: Visit, etag: string): Whose {
 }
 
 /** What ends, as sentences; of what nothing ends there is none. */
-export function endsOf(impact: Impact | undefined): readonly Sentence[] {
-  if (impact === undefined)
-    return [['What ends could not be counted. Everything of this person ends all the same.']];
+export function endsOf(
+  impact: Impact | undefined,
+  uncounted = 'What ends could not be counted. Everything of this person ends all the same.',
+): readonly Sentence[] {
+  return countedEnds(impact, uncounted).sentences;
+}
+
+/** The same with their number, and the people by name. */
+export function countedEnds(impact: Impact | undefined, uncounted: string): Ends {
+  if (impact === undefined) return { sentences: [[uncounted]], total: 0 };
   const counted: readonly (readonly [string, number | undefined])[] = [
     ['{count, plural, one {# session ends} other {# sessions end}}', impact.sessions?.total],
     [
@@ -114,5 +193,18 @@ export function endsOf(impact: Impact | undefined): readonly Sentence[] {
     ['{count, plural, one {# consent ends} other {# consents end}}', impact.consents?.total],
   ];
   const ends = counted.flatMap(([text, count = 0]): Sentence[] => (count === 0 ? [] : [[text, { count }]]));
-  return ends.length === 0 ? [['Nothing is open that would end.']] : ends;
+  if (ends.length === 0) return { sentences: [['Nothing is open that would end.']], total: 0 };
+  const total = counted.reduce((sum, [, count = 0]) => sum + count, 0);
+  return { sentences: [...ends, ...namesIn(impact)], total };
+}
+
+const mostNames = 10;
+
+/** The people among those whom it concerns. */
+function namesIn({ usernames, sessions, refreshFamilies, approvals, consents }: Impact): readonly Sentence[] {
+  const items = [sessions, refreshFamilies, approvals, consents].flatMap((ended) => ended?.first ?? []);
+  const names = [...new Set([...usernames, ...items.map(({ username }) => username)])].filter(Boolean);
+  return names.length === 0
+    ? []
+    : [['People whom it concerns, among others: {names}', { names: names.slice(0, mostNames).join(', ') }]];
 }

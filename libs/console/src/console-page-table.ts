@@ -1,17 +1,12 @@
-import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { accessRows } from './pages/access/access-rows.ts';
-import { applicationPage } from './pages/application-page.ts';
-import { applicationWordsPage } from './pages/application-words-page.ts';
-import { applicationsPage } from './pages/applications-page.ts';
 import { homePage } from './pages/home-page.ts';
 import { keysRows } from './pages/keys/keys-rows.ts';
 import { lockDownPage } from './pages/lock-down-page.ts';
-import { newSecretPage } from './pages/new-secret-page.ts';
 import { organizationsPage } from './pages/organizations-page.ts';
 import { passwordLinkPage } from './pages/password-link-page.ts';
 import { peoplePage } from './pages/people-page.ts';
@@ -20,16 +15,15 @@ import { resetFactorsPage } from './pages/reset-factors-page.ts';
 import { callbackPage, signedOutPage, signInPage, signOutPage, startPage } from './pages/signing-in.ts';
 import { trailRows } from './pages/trail/trail-rows.ts';
 import { unlockPage } from './pages/unlock-page.ts';
+import { setupPageTable } from './setup-page-table.ts';
 import type { ConsolePageRow } from './console-visit.ts';
 
 const own = { formTarget: 'own' } as const;
 const anyone = { ...own, who: 'anyone' } as const;
 const users = UsersService.method;
-const applications = ApplicationsService.method;
 
 const organization = '/o/:tenant';
 const person = `${organization}/people/:person`;
-const application = `${organization}/applications/:application`;
 
 /** The pages of the console. */
 export const pageTable: readonly ConsolePageRow[] = [
@@ -73,6 +67,7 @@ export const pageTable: readonly ConsolePageRow[] = [
     ...own,
     path: `${person}/unlock`,
     title: 'Unlock this person?',
+    needsFresh: true,
     who: { sees: [users.get], does: [users.unlock] },
     page: unlockPage,
   },
@@ -80,6 +75,7 @@ export const pageTable: readonly ConsolePageRow[] = [
     ...own,
     path: `${person}/link`,
     title: 'Give this person a new password?',
+    needsFresh: true,
     who: { sees: [users.get, users.getCredentials], does: [users.createPasswordLink] },
     page: passwordLinkPage,
   },
@@ -87,6 +83,7 @@ export const pageTable: readonly ConsolePageRow[] = [
     ...own,
     path: `${person}/reset`,
     title: 'Remove the second factors of this person?',
+    needsFresh: true,
     who: { sees: [users.get, users.resetSecondFactors], does: [users.resetSecondFactors] },
     page: resetFactorsPage,
   },
@@ -94,37 +91,11 @@ export const pageTable: readonly ConsolePageRow[] = [
     ...own,
     path: `${person}/lockdown`,
     title: 'Lock this account down?',
+    needsFresh: true,
     who: { sees: [users.get, users.lockDown], does: [users.lockDown] },
     page: lockDownPage,
   },
-  {
-    ...own,
-    path: `${organization}/applications`,
-    title: 'Applications',
-    who: { sees: [applications.list] },
-    page: applicationsPage,
-  },
-  {
-    ...own,
-    path: application,
-    title: 'Application',
-    who: { sees: [applications.get, applications.listSecrets] },
-    page: applicationPage,
-  },
-  {
-    ...own,
-    path: `${application}/words`,
-    title: 'What people read of this application',
-    who: { sees: [applications.get], does: [applications.update] },
-    page: applicationWordsPage,
-  },
-  {
-    ...own,
-    path: `${application}/secret`,
-    title: 'Make a new secret?',
-    who: { sees: [applications.get], does: [applications.createSecret] },
-    page: newSecretPage,
-  },
+  ...setupPageTable,
   ...accessRows,
   ...trailRows,
   ...keysRows,

@@ -21,6 +21,9 @@ import { pageTable } from './console-page-table.ts';
 import { isSignedOut, troubleOf } from './shown-refusals.ts';
 import { createSessions, type Sessions } from './console-sessions.ts';
 import { createSignIn, type SignInDeps } from './console-sign-in.ts';
+import { isFresh } from './admission/fresh.ts';
+import { isSignedInThere } from './admission/signed-in-there.ts';
+import type { TryProvider } from './providers/try-provider.ts';
 import { goTo, here, param, type Visit, type Who } from './console-visit.ts';
 
 export interface ConsoleDeps extends Pick<SignInDeps, 'directory' | 'proof' | 'issuer' | 'operatorTenant'> {
@@ -28,6 +31,9 @@ export interface ConsoleDeps extends Pick<SignInDeps, 'directory' | 'proof' | 'i
   readonly url: string;
   readonly byToken: ByToken;
   readonly messagesDirectory: string | undefined;
+  readonly tryProvider: TryProvider;
+  /** Whether the person of a visit is still signed in at the issuer. */
+  readonly isSignedIn?: (visit: Visit) => Promise<boolean>;
   readonly log: Logger;
 }
 
@@ -44,6 +50,7 @@ export function consolePages(
   const signIn = createSignIn({ ...deps, clock: systemClock });
   const kit = { templates: loadTemplates(views), languages: loadLanguages(deps.messagesDirectory) };
   const visiting = visitsOf({ ...deps, sessions, signIn, kit });
+  const admit = admitting(deps.isSignedIn ?? isSignedInThere);
   return async (scope) => {
     await scope.register(
       async (app) => {
@@ -102,8 +109,10 @@ const errorRow = {
 function visitsOf({
   url,
   byToken,
+  issuer,
   sessions,
   signIn,
+  tryProvider,
   kit,
 }: ConsoleDeps & Pick<Visit, 'sessions' | 'signIn'> & { kit: Parameters<typeof sendHtmlOf>[1] }): Visiting {
   return (app, request, reply, row = errorRow) => {
@@ -119,6 +128,8 @@ function visitsOf({
       row,
       cookie,
       origin,
+      issuer,
+      tryProvider,
       sessions,
       signIn,
       session() {
@@ -159,20 +170,44 @@ function originOf(url: string, { raw: { socket } }: FastifyRequest): string {
   return protocol === 'http:' && port === '' ? `${url}:${socket.localPort ?? ''}` : url;
 }
 
-/** Sends people without a session here to the sign-in. One who has a session there comes back without a question. */
-async function admit(visit: Visit, who: Who): Promise<(() => FastifyReply) | undefined> {
-  const { sessions, cookie } = visit;
-  return who === 'anyone' || sessions.live(cookie) !== undefined ? undefined : () => signInAgain(visit);
+/**
+ * Sends people without a session here to the sign-in; one who has a session there comes back without a question. Who
+ * has signed out there is signed out here, and who has not proved lately who they are does so before what is grave.
+ */
+function admitting(isSignedIn: (visit: Visit) => Promise<boolean>) {
+  return async (visit: Visit, who: Who): Promise<(() => FastifyReply) | undefined> => {
+    const { sessions, cookie, row, request } = visit;
+    if (who === 'anyone') return undefined;
+    const session = sessions.live(cookie);
+    if (session === undefined) return () => signInAgain(visit);
+    if (!(await isSignedIn(visit))) {
+      sessions.end(cookie);
+      // A new session may have taken its place there: then they come back without a question.
+      return () => goTo(visit, startPath(visit, session.tenantId));
+    }
+    if (row.needsFresh !== true || isFresh(session, request.method, systemClock)) return undefined;
+    return () => goTo(visit, startPath(visit, session.tenantId, { fresh: 'yes' }));
+  };
 }
 
 function signInAgain(visit: Visit): FastifyReply {
-  const { sessions, cookie, request } = visit;
+  const { sessions, cookie } = visit;
   const known = sessions.tenantOf(cookie);
-  const query = request.method === 'GET' ? (request.raw.url ?? '').split('?')[1] : undefined;
-  const next = here(visit) + (query === undefined ? '' : `?${query}`);
+  const next = thisPage(visit);
   return known === undefined
     ? goTo(visit, withParameters('/sign-in', { organization: param(visit, 'tenant'), next }))
-    : goTo(visit, withParameters('/start', { organization: known, next }));
+    : goTo(visit, startPath(visit, known));
+}
+
+/** Where a sign-in begins that comes back to this page. */
+function startPath(visit: Visit, organization: string, more: Readonly<Record<string, string>> = {}): string {
+  return withParameters('/start', { organization, next: thisPage(visit), ...more });
+}
+
+function thisPage(visit: Visit): string {
+  const { request } = visit;
+  const query = request.method === 'GET' ? (request.raw.url ?? '').split('?')[1] : undefined;
+  return here(visit) + (query === undefined ? '' : `?${query}`);
 }
 
 function answerError(thrown: unknown, visit: Visit, log: Logger): FastifyReply {

@@ -7,7 +7,8 @@ const started = { tenantId: 'acme', state: 's', returnTo: '/' } as unknown as St
 
 function session(expiresAt: number): ConsoleSession {
   const accessToken = new Secret('a token');
-  return { tenantId: 'acme', everyTenant: false, userId: 'usr_a', name: 'Ada', accessToken, expiresAt };
+  const person = { tenantId: 'acme', everyTenant: false, userId: 'usr_a', name: 'Ada' };
+  return { ...person, sessionId: 'a-session', authTime: 1_000_000, accessToken, expiresAt };
 }
 
 it('keeps a session as long as its access token lasts, and whose it was for longer', () => {

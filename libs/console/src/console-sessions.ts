@@ -10,6 +10,8 @@ export interface StartedSignIn {
   readonly verifier: string;
   /** A path of the console, where the person wanted to be. */
   readonly returnTo: string;
+  /** How long ago the person may have proved who they are, in seconds; undefined without a limit. */
+  readonly maxAge: number | undefined;
 }
 
 /** An administrator who is signed in. */
@@ -20,6 +22,10 @@ export interface ConsoleSession {
   readonly everyTenant: boolean;
   readonly userId: string;
   readonly name: string;
+  /** The session of their browser at the issuer (`sid`): with it ends this one. */
+  readonly sessionId: string;
+  /** When they proved who they are, in milliseconds since the Unix epoch. */
+  readonly authTime: number;
   readonly accessToken: Secret;
   /** Of the access token, in milliseconds since the Unix epoch. */
   readonly expiresAt: number;

@@ -64,10 +64,16 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
      * Where a browser goes to sign in.
      * @param named the organization; undefined for the operators
      * @param origin of the console
+     * @param maxAge how long ago they may have proved who they are, in seconds; undefined without a limit
      */
     async start(
       named: string | undefined,
-      { origin, returnTo, call }: { origin: string; returnTo: string; call: CallOptions },
+      {
+        origin,
+        returnTo,
+        maxAge,
+        call,
+      }: { origin: string; returnTo: string; maxAge: number | undefined; call: CallOptions },
     ): Promise<{ location: string; started: StartedSignIn }> {
       const { clientId, tenant } = await tenantOf(named, call);
       const server = await serverOf(tenant.issuer === '' ? shared : tenant.issuer, clientId);
@@ -78,6 +84,7 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
         nonce: openid.randomNonce(),
         verifier: openid.randomPKCECodeVerifier(),
         returnTo,
+        maxAge,
       };
       const location = openid.buildAuthorizationUrl(server, {
         redirect_uri: redirectUri(origin),
@@ -86,6 +93,7 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
         nonce: started.nonce,
         code_challenge: await openid.calculatePKCECodeChallenge(started.verifier),
         code_challenge_method: 'S256',
+        ...(maxAge !== undefined && { max_age: String(maxAge) }),
       });
       return { location: location.href, started };
     },
@@ -103,6 +111,7 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
           expectedNonce: started.nonce,
           pkceCodeVerifier: started.verifier,
           idTokenExpected: true,
+          ...(started.maxAge !== undefined && { maxAge: started.maxAge }),
         })
         .catch((error: unknown) => {
           const said =
@@ -112,11 +121,16 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
         });
       const claims = tokens.claims();
       const name = claims?.['name'] ?? claims?.['preferred_username'];
+      const [sid, authTime] = [claims?.['sid'], claims?.auth_time];
+      if (typeof sid !== 'string' || typeof authTime !== 'number')
+        throw new OAuthError('access_denied', 'The sign-in could not be completed. Try again.');
       return {
         tenantId: started.tenantId,
         everyTenant: started.tenantId === operatorTenant,
         userId: claims?.sub ?? '',
         name: typeof name === 'string' ? name : '',
+        sessionId: sid,
+        authTime: authTime * 1000,
         accessToken: new Secret(tokens.access_token),
         expiresAt: clock.now() + (tokens.expiresIn() ?? 0) * 1000,
       };

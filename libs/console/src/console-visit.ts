@@ -14,6 +14,7 @@ import {
 import type { CallOptions, Client, DescMethod, DescService } from '@tessera/rpc';
 import type { ConsoleSession, Sessions } from './console-sessions.ts';
 import type { SignIn } from './console-sign-in.ts';
+import type { TryProvider } from './providers/try-provider.ts';
 
 /**
  * Who may see a page: anyone, or an administrator who may call these methods to see it, and these to do what it offers.
@@ -24,11 +25,14 @@ export type Who = 'anyone' | { readonly sees: readonly DescMethod[]; readonly do
 export interface Visit {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  readonly row: PageFacts<Who>;
+  readonly row: PageFacts<Who> & Pick<ConsolePageRow, 'needsFresh'>;
   /** The value of the cookie; '' without one. */
   readonly cookie: string;
   /** The address of the console. */
   readonly origin: string;
+  /** The shared issuer. */
+  readonly issuer: string;
+  readonly tryProvider: TryProvider;
   readonly sessions: Sessions;
   readonly signIn: SignIn;
   /** Throws Error on a page of anyone without a session. */
@@ -43,7 +47,12 @@ export interface Visit {
 }
 
 export type ConsolePage = PageFile<Visit>;
-export type ConsolePageRow = PageRow<Visit, Who>;
+
+/** A row of the table of pages. */
+export interface ConsolePageRow extends PageRow<Visit, Who> {
+  /** Whether it gives rights, or destroys: who has not signed in lately does so again first. */
+  readonly needsFresh?: boolean;
+}
 
 /** A part of the path, decoded. */
 export function param({ request }: Pick<Visit, 'request'>, name: string): string {

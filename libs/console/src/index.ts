@@ -8,7 +8,7 @@
  *     a page ─> visit.api ─> the administration API, by the token: refusals in its words
  */
 import type { FastifyInstance } from 'fastify';
-import { ConfigError } from '@tessera/process';
+import { allowsPrivate, ConfigError } from '@tessera/process';
 import { callingByToken, type BuiltService } from '@tessera/rpc';
 import type { ConsoleConfig } from './config.ts';
 import type { ConsoleDeps } from './console-pages.ts';
@@ -31,6 +31,7 @@ export async function consoleOf(
   if (issuer === undefined)
     throw new ConfigError(['TESSERA_ISSUER is required with TESSERA_CONSOLE_URL: people sign in there.']);
   const { consolePages } = await import('./console-pages.ts');
+  const { createTryProvider } = await import('./providers/try-provider.ts');
   return consolePages({
     ...given,
     byToken: await callingByToken(admin.routes, given.log),
@@ -39,5 +40,6 @@ export async function consoleOf(
     issuer,
     operatorTenant: config.TESSERA_OPERATOR_TENANT,
     messagesDirectory: config.TESSERA_MESSAGES_DIR,
+    tryProvider: createTryProvider(allowsPrivate(config, 'providers')),
   });
 }

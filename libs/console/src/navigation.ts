@@ -14,17 +14,26 @@ export function navigationOf(
     [pathOf(tenantId), 'Overview'],
     [pathOf(tenantId, 'people'), 'People'],
     [pathOf(tenantId, 'applications'), 'Applications'],
+    [pathOf(tenantId, 'apis'), 'APIs'],
+    [pathOf(tenantId, 'roles'), 'Roles'],
+    [pathOf(tenantId, 'providers'), 'Providers'],
+    [pathOf(tenantId, 'settings'), 'Settings'],
     [pathOf(tenantId, 'access'), 'Access'],
     [pathOf(tenantId, 'sessions'), 'Sessions'],
     [pathOf(tenantId, 'audit'), 'Audit trail'],
     ...(session.everyTenant ? ([[pathOf(tenantId, 'keys'), 'Keys']] as const) : []),
     ['/sign-out', 'Sign out'],
   ];
-  const path = here(visit) || '/';
+  const path = atItsList(here(visit) || '/');
   const isAt = (root: string) => path === root || path.startsWith(`${root}/`);
   const nearest = items
     .map(([root]) => root)
     .filter(isAt)
     .toSorted((one, other) => other.length - one.length)[0];
   return items.map(([root, label]) => ({ path: root, label, isHere: root === nearest }));
+}
+
+/** A new record stands beside the list of its kind. */
+function atItsList(path: string): string {
+  return path.replace(/^(\/o\/[^/]+\/)new-(application|api|role|provider)(?=\/|$)/, '$1$2s');
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
-import { Code, ConnectError } from '@tessera/rpc';
+import { Code, ConnectError, fieldViolations } from '@tessera/rpc';
 
 /** What went wrong, as a page says it: in the words of the administration API. */
 interface Trouble {
@@ -66,4 +66,45 @@ export function problemOf(thrown: unknown, { reply }: { readonly reply: FastifyR
   const said = saidOf(thrown);
   void reply.code(troubleOf(thrown).status);
   return said;
+}
+
+/** What is wrong with an input: a sentence of the languages. */
+export interface InputProblem {
+  readonly sentence: string;
+  readonly values: Readonly<Record<string, string | number>>;
+}
+
+/** What a page itself refuses of a form. */
+export class InvalidFormError extends Error {
+  override readonly name = 'InvalidFormError';
+  readonly problems: readonly (InputProblem & { readonly input: string })[];
+
+  constructor(problems: readonly (InputProblem & { readonly input: string })[]) {
+    super('The form is not good.');
+    this.problems = problems;
+  }
+}
+
+/** A refusal as a form shows it. */
+export interface Problems {
+  /** All of it. */
+  readonly said: string;
+  /** What is wrong with each field of the record, by its path without the record and without places in lists. */
+  readonly byField: ReadonlyMap<string, InputProblem>;
+}
+
+/** What a form shows of a refusal, whose status the page gets; throws what is none. */
+export function problemsOf(thrown: unknown, visit: { readonly reply: FastifyReply }): Problems {
+  if (thrown instanceof InvalidFormError) {
+    void visit.reply.code(400);
+    return { said: '', byField: new Map(thrown.problems.map((problem) => [problem.input, problem])) };
+  }
+  const said = problemOf(thrown, visit);
+  const violations = thrown instanceof ConnectError ? fieldViolations(thrown) : [];
+  const byField = violations.map(({ field, description }) => {
+    const [, ...path] = field.replaceAll(/\[[^\]]*\]/g, '').split('.');
+    const sentence = `${description.charAt(0).toUpperCase()}${description.slice(1)}.`;
+    return [path.join('.'), { sentence, values: {} }] as const;
+  });
+  return { said, byField: new Map(byField.toReversed()) };
 }

@@ -40,7 +40,7 @@ export type { ByToken } from './hosts/in-process/by-token.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
 export type { ConnectServer } from './hosts/connect/serve-connect.ts';
 export type { RpcServer } from './hosts/grpc/serve-grpc.ts';
-export { invalidFields } from './errors/field-violations.ts';
+export { fieldViolations, invalidFields } from './errors/field-violations.ts';
 export { notOffered, notUnderstood, readStored, refusedByPeer } from './errors/other-version.ts';
 export { pageOf, pageRequest, pageToken, type PageRequest } from './page-token.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';

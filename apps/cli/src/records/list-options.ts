@@ -15,6 +15,11 @@ interface Told {
 }
 
 const told: Readonly<Record<string, Told>> = {
+  kind: {
+    help: 'only of this kind',
+    choices: ['single-page', 'native', 'web', 'device', 'approvals', 'service', 'api'],
+  },
+  owner: { help: 'only of this owner', value: 'name' },
   role: { help: 'only who has this role', value: 'name' },
   status: { help: 'only with this status', choices: ['active', 'disabled', 'locked'] },
   provider: { help: 'only who is linked with this provider', value: 'name' },

@@ -2,6 +2,7 @@ import { pageTable, signedInConsole } from '@tessera/console/testing';
 import { Secret, systemRandom, opaqueValue, ulid, uuid } from '@tessera/kit';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { callingByToken, local, type BuiltService } from '@tessera/rpc';
@@ -78,6 +79,13 @@ export async function consoleWorld() {
         tenantId,
         application: { clientId, name: 'Own', type: 'confidential', grantTypes: ['client_credentials'] },
       },
+      call(),
+    );
+  const tenants = local(TenantsService, on.directory, 'operator', silentLog());
+  // What a file declares is changed there alone.
+  for (const tenantId of ['acme', 'initech'])
+    await tenants.update(
+      { tenantId, tenant: { tenantId, name: tenantId }, updateMask: { paths: ['name'] }, takeOver: true },
       call(),
     );
   const accessTokens: string[] = [];

@@ -1,6 +1,14 @@
 import { timestampMs } from '@tessera/rpc';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
-import { listAddresses, readListRequest, readQuery, type Cell, type List } from '@tessera/pages';
+import {
+  listAddresses,
+  readListRequest,
+  readQuery,
+  shownParameter,
+  withParameters,
+  type Cell,
+  type List,
+} from '@tessera/pages';
 import { statusOf } from '../shown-person.ts';
 import { param, pathOf, type ConsolePage } from '../console-visit.ts';
 
@@ -17,19 +25,24 @@ export const peoplePage: ConsolePage = {
   load: async (visit) => {
     const tenantId = param(visit, 'tenant');
     const path = pathOf(tenantId, 'people');
-    const asked = readListRequest(readQuery(visit.request), filters);
-    const { search, pageToken, filters: chosen } = asked;
+    const query = readQuery(visit.request);
+    const role = shownParameter(query, 'role');
+    const { filters: chosen, ...asked } = readListRequest(query, filters);
+    const { search, pageToken } = asked;
     const { users, nextPageToken } = await visit.api(UsersService).list(
       {
         tenantId,
         search,
         pageToken,
+        role,
         status: chosen['status'] ?? '',
         neverSignedIn: chosen['seen'] === 'never',
         invited: chosen['invited'] === 'yes',
       },
       visit.call(),
     );
+    const narrowed = { ...asked, filters: { ...chosen, role } };
+    const addresses = listAddresses(path, narrowed, nextPageToken, labels);
     const list: List = {
       caption: 'People',
       columns: ['Name', 'User name', 'E-mail address', 'Status', 'Last sign-in'],
@@ -42,7 +55,14 @@ export const peoplePage: ConsolePage = {
       ]),
       empty: 'Nobody was found. Take a filter away, or search for the beginning of a name or address.',
       search: { path, label: 'Name, user name, e-mail address or phone number', value: search },
-      ...listAddresses(path, asked, nextPageToken, labels),
+      ...addresses,
+      filters: [
+        ...addresses.filters,
+        // A role comes from the page of roles, and goes with a click.
+        ...(role === ''
+          ? []
+          : [{ label: role, isOn: true, href: withParameters(path, { q: search, ...chosen }) }]),
+      ],
     };
     return visit.send({ template: 'listed', data: { list } });
   },

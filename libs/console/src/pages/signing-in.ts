@@ -1,5 +1,6 @@
 import { OAuthError } from '@tessera/oauth';
 import { rawQuery, readQuery, shownParameter } from '@tessera/pages';
+import { freshSeconds } from '../admission/fresh.ts';
 import { fieldsOf, goTo, sentForm, type ConsolePage } from '../console-visit.ts';
 
 /** Asks whose administrator a person is. */
@@ -19,8 +20,9 @@ export const startPage: ConsolePage = {
     const named = shownParameter(query, 'organization').trim();
     const next = shownParameter(query, 'next');
     const returnTo = next.startsWith('/') ? next : '/';
+    const maxAge = query.get('fresh') === 'yes' ? freshSeconds : undefined;
     const { location, started } = await signIn
-      .start(named === '' ? undefined : named, { origin, returnTo, call: call() })
+      .start(named === '' ? undefined : named, { origin, returnTo, maxAge, call: call() })
       .catch((error: unknown) => {
         throw error instanceof OAuthError
           ? error

@@ -3,15 +3,23 @@ import { consolePages, type ConsoleDeps } from '../console-pages.ts';
 import { createSessions } from '../console-sessions.ts';
 
 export { pageTable } from '../console-page-table.ts';
+export { isSignedInThere } from '../admission/signed-in-there.ts';
 
 /** A console with people in it who have not signed in by its pages. */
-export function signedInConsole(deps: ConsoleDeps) {
+export function signedInConsole(deps: Omit<ConsoleDeps, 'tryProvider'>) {
   const sessions = createSessions(systemClock, systemRandom);
   return {
-    pages: consolePages(deps, sessions),
+    // Their tokens come from no browser, so that there is no session there.
+    pages: consolePages({ isSignedIn: async () => true, tryProvider: async () => [], ...deps }, sessions),
     /** The cookie of somebody with this access token. */
-    cookieOf: (tenantId: string, accessToken: string, everyTenant: boolean, seconds = 600): string => {
-      const session = { tenantId, everyTenant, userId: 'usr_somebody', name: 'Somebody' };
+    cookieOf: (
+      tenantId: string,
+      accessToken: string,
+      everyTenant: boolean,
+      seconds = 600,
+      { sessionId = 'none', userId = 'usr_somebody', authTime = Date.now() } = {},
+    ): string => {
+      const session = { tenantId, everyTenant, userId, name: 'Somebody', sessionId, authTime };
       const expiresAt = Date.now() + seconds * 1000;
       return `tessera_console=${sessions.keep({ ...session, accessToken: new Secret(accessToken), expiresAt })}`;
     },

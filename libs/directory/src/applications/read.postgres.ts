@@ -1,4 +1,4 @@
-import type { Database } from '@tessera/stores';
+import type { Database, Queryable } from '@tessera/stores';
 import type { FoundApplication, FoundScope } from './found-application.ts';
 import type { FoundSecrets, ListedSecret, SecretUse } from '../secrets/found-secrets.ts';
 import { tokenColumns } from '../resources/fields.ts';
@@ -133,4 +133,47 @@ export function readApplication(row: Row): ApplicationRecord {
       expiresAt: expiresAt === null ? undefined : Number(expiresAt),
     })),
   };
+}
+
+/**
+ * SQL: what the application `a` is made for, as far as its grant types say it. A public application is native if an
+ * address that people come back to is none of the web, or has any port.
+ */
+const kind = `CASE
+  WHEN 'authorization_code' = ANY (a.grant_types) THEN CASE
+    WHEN a.type = 'confidential' THEN 'web'
+    WHEN a.loopback_ports = 'any' OR EXISTS (SELECT FROM unnest(a.redirect_uris) AS uri WHERE uri !~ '^https?:') THEN 'native'
+    ELSE 'single-page' END
+  WHEN 'device_code' = ANY (a.grant_types) THEN 'device'
+  WHEN 'ciba' = ANY (a.grant_types) THEN 'approvals'
+  WHEN a.grant_types && ARRAY['client_credentials', 'jwt_bearer'] THEN 'service'
+  ELSE 'api' END`;
+
+/** SQL: of the conditions of a list, those whose values are not empty. */
+export const narrowedApplications = `
+  AND ($6 = '' OR ${kind} = $6) AND ($7 = '' OR a.status = $7) AND ($8 = '' OR a.owner = $8)`;
+
+/** What an application is made for, and when a secret of it was last used. */
+interface Use {
+  readonly clientId: string;
+  readonly kind: string;
+  readonly lastUsedAt: Date | null;
+}
+
+/** Of applications of a tenant, in no order. */
+export async function usesOfApplications(
+  queryable: Queryable,
+  tenantId: string,
+  clientIds: readonly string[],
+): Promise<readonly Use[]> {
+  if (clientIds.length === 0) return [];
+  const { rows } = await queryable.query<Use>({
+    name: 'directory.uses_of_applications',
+    text: `SELECT a.client_id AS "clientId", ${kind} AS kind,
+                  (SELECT max(s.last_used_at) FROM directory.application_secret s
+                    WHERE s.tenant_id = a.tenant_id AND s.client_id = a.client_id) AS "lastUsedAt"
+             FROM directory.application a WHERE a.tenant_id = $1 AND a.client_id = ANY ($2)`,
+    values: [tenantId, clientIds],
+  });
+  return rows;
 }

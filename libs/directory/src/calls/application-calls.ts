@@ -5,6 +5,7 @@ import { applicationFields } from '../applications/fields.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { entryOf } from '../fields/field.ts';
 import { applicationForm, applicationOf, messageOfApplication } from './forms/application-form.ts';
+import { listApplications, withUses } from './list-applications.ts';
 import { secretCalls, type SecretCallsDeps } from './secret-calls.ts';
 
 /** The calls that read and change one application and its secrets. */
@@ -23,11 +24,12 @@ export function applicationCalls(
     deps,
   );
   return {
-    get: async ({ tenantId, clientId }) => calls.get(tenantId, clientId),
-    async list({ tenantId, ...page }) {
-      const { found: applications, nextPageToken } = await calls.list(tenantId, page);
-      return { applications, nextPageToken };
+    async get({ tenantId, clientId }) {
+      const found = await calls.get(tenantId, clientId);
+      const [application = found] = await withUses(deps.database, tenantId, [found]);
+      return application;
     },
+    list: async (request) => listApplications(deps.database, request),
     create: async ({ application, ...request }, context) =>
       calls.create(application, { ...request, id: application?.clientId ?? '' }, context),
     async update({ application, ...request }, context) {

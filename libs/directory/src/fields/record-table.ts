@@ -17,8 +17,9 @@ export interface RecordTable<R> {
    * $3 the text that is searched for, empty for all, $4 the most records.
    * @param selected for SELECT
    * @param end the parameter with the last position that is looked at, of a search
+   * @param narrowed a further condition, beginning with AND
    */
-  page(selected: string, end?: string): string;
+  page(selected: string, end?: string, narrowed?: string): string;
 }
 
 /**
@@ -64,9 +65,9 @@ export function pageByKey({
   readonly name: string;
 }): RecordTable<unknown>['page'] {
   const position = `${alias}.${key}`;
-  return (selected, end) => `
+  return (selected, end, narrowed = '') => `
     SELECT ${selected}, ${position} AS position FROM ${from}
-     WHERE ${alias}.tenant_id = $1 AND ${position} > $2 ${upTo(position, end)}
+     WHERE ${alias}.tenant_id = $1 AND ${position} > $2 ${upTo(position, end)} ${narrowed}
        AND ${isFoundIn(`${position} || ' ' || ${alias}.${name}`)}
      ORDER BY ${position} LIMIT $4`;
 }

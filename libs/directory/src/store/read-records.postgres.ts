@@ -64,6 +64,15 @@ export async function lockRecord<K extends RecordKind>(
 /** Records that a search looks at for one page: some ten milliseconds of work. */
 const lookedAtOnce = 5000;
 
+/** What a list asks of records besides a text, for one kind of record. */
+export interface Narrowing {
+  /** After `directory.`. */
+  readonly name: string;
+  /** SQL, beginning with AND, in which the values are parameters from $6 on. */
+  readonly condition: string;
+  readonly values: readonly string[];
+}
+
 /**
  * A page of the records of a tenant; empty for an unknown tenant. A page of a search may have fewer records than asked
  * for, or none, and another one after it: it ends after as many records as are looked at at once.
@@ -73,19 +82,27 @@ export async function listRecords<K extends Kind>(
   kind: K,
   tenantId: string,
   { after, search, size }: PageRequest,
+  narrowing?: Narrowing,
 ): Promise<RecordPage<RecordOf[K]>> {
   const table = tableOf(kind);
   const selected = selectedOf(table);
-  const end = search === '' ? undefined : await searchEnd(queryable, kind, tenantId, after);
+  const isSearch = search !== '' || narrowing !== undefined;
+  const end = isSearch ? await searchEnd(queryable, kind, tenantId, after) : undefined;
   const values = [tenantId, after, search, size + 1];
   const { rows } = await queryable.query<Row & { readonly position: string }>(
-    end === undefined
-      ? { name: `directory.list_${kind}_records`, text: table.page(selected), values }
-      : {
-          name: `directory.search_${kind}_records`,
-          text: table.page(selected, '$5'),
-          values: [...values, end],
-        },
+    narrowing !== undefined
+      ? {
+          name: `directory.${narrowing.name}`,
+          text: table.page(selected, `coalesce($5::text, ${table.alias}.${table.key})`, narrowing.condition),
+          values: [...values, end, ...narrowing.values],
+        }
+      : end === undefined
+        ? { name: `directory.list_${kind}_records`, text: table.page(selected), values }
+        : {
+            name: `directory.search_${kind}_records`,
+            text: table.page(selected, '$5'),
+            values: [...values, end],
+          },
   );
   const { page, last } = pageOf(rows, { size });
   return { records: page.map((row) => storedRecord(table, row)), next: last?.position ?? end };

@@ -1,83 +1,36 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { Environment } from '@tessera/test-client';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
-import { PatientProcess } from '../../harness/patient-process.ts';
+import {
+  endConsoleDemo,
+  signInAsAdministrator,
+  startConsoleDemo,
+  type ConsoleDemo,
+} from '../../harness/browser/console-demo.ts';
 import { savePicture } from '../../harness/browser/picture.ts';
 import { startWorkloadIssuer } from '../../harness/workload-issuer.ts';
 
-const password = 'a passphrase of the help desk';
-const administrator = { username: 'root', password: 'a passphrase of an operator' };
-
-interface Demo {
-  readonly server: PatientProcess;
-  readonly directory: string;
-  readonly issuer: string;
-  readonly console: string;
-}
-
-/** The demo with a help desk. */
-async function startDemo(port: number, environment: Environment = {}): Promise<Demo> {
-  const server = new PatientProcess('standalone', 'apps/standalone/src/main.ts');
-  const directory = await mkdtemp(join(tmpdir(), 'tessera-console-'));
-  const issuer = `http://localhost:${port}`;
-  server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port), ...environment });
-  await eventually('the demo serves', async () => (await fetch(`${issuer}/readyz`)).ok);
-  const announced = () => readFile(join(directory, 'administration.json'), 'utf8').catch(() => '');
-  await eventually('administration is served', async () => (await announced()) !== '');
-  const { target, token } = JSON.parse(await announced()) as { target: string; token: string };
-  const create = async (method: string, request: object) => {
-    const { ok } = await fetch(`http://${target}/tessera.admin.v1.${method}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(request),
-    });
-    return ok;
-  };
-  const helper = { username: 'helper', name: 'Hedy Lamarr', password, roles: ['tessera.helpdesk'] };
-  // The first administrator and its tenant are made when the banner is printed.
-  await eventually('there is a help desk', () =>
-    create('UsersService/Create', { tenantId: 'operators', user: helper }),
-  );
-  await create('UsersService/Create', {
-    tenantId: 'operators',
-    user: { ...administrator, name: 'Ivan Root', roles: ['tessera.administrator'] },
-  });
-  return { server, directory, issuer, console: `http://${target}/console` };
-}
-
-async function end({ server, directory }: Demo): Promise<void> {
-  await server.stop();
-  await rm(directory, { recursive: true, force: true });
-}
-
-let demo: Demo;
+let demo: ConsoleDemo;
 let browser: Browser;
 
 beforeAll(async () => {
-  demo = await startDemo(await freePort());
+  demo = await startConsoleDemo(await freePort());
   browser = await launchChromium();
 });
 afterAll(async () => {
   await browser?.close();
-  if (demo !== undefined) await end(demo);
+  if (demo !== undefined) await endConsoleDemo(demo);
 });
-
-async function signIn(page: Page, username: string, secret: string): Promise<void> {
-  await page.getByLabel(/user name/i).fill(username);
-  await page.getByLabel('Password').fill(secret);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
 
 it('lets a help desk sign in and lock down the account of somebody who has lost a laptop', async () => {
   const { issuer, console } = demo;
   const laptop = await (await browser.newContext()).newPage();
   await laptop.goto(`${issuer}/demo/sign-in`);
-  await signIn(laptop, 'ada', 'correct horse battery staple');
+  await signInAsAdministrator(laptop, 'ada', 'correct horse battery staple');
   await laptop.getByRole('heading', { name: 'Signed in' }).waitFor();
 
   const desk = await browser.newContext();
@@ -87,7 +40,7 @@ it('lets a help desk sign in and lock down the account of somebody who has lost 
   await page.goto(`${console}/o/demo/people`);
   await page.getByLabel('Identifier of your organization').fill('');
   await page.getByRole('button', { name: 'Continue' }).click();
-  await signIn(page, 'helper', password);
+  await signInAsAdministrator(page, 'helper');
   const began = performance.now();
   await page.getByLabel(/Name, user name/).fill('love');
   await page.getByRole('button', { name: 'Search' }).click();
@@ -105,7 +58,7 @@ it('lets a help desk sign in and lock down the account of somebody who has lost 
   expect(complaints).toEqual([]);
 
   await laptop.goto(`${issuer}/demo/sign-in`);
-  await signIn(laptop, 'ada', 'correct horse battery staple');
+  await signInAsAdministrator(laptop, 'ada', 'correct horse battery staple');
   await laptop.getByText(/wrong/i).first().waitFor();
 
   // Signing out of the console leaves nothing that opens it.
@@ -119,12 +72,12 @@ it('lets a help desk sign in and lock down the account of somebody who has lost 
 });
 
 /** A page of the console, signed in as an operator or the help desk of the demo. */
-async function atTheConsole(username: string, secret: string): Promise<Page> {
+async function atTheConsole(username: string): Promise<Page> {
   const page = await (await browser.newContext()).newPage();
   await page.goto(`${demo.console}/o/demo`);
   await page.getByLabel('Identifier of your organization').fill('');
   await page.getByRole('button', { name: 'Continue' }).click();
-  await signIn(page, username, secret);
+  await signInAsAdministrator(page, username);
   await page.getByRole('heading', { name: 'Sign-ins' }).waitFor();
   return page;
 }
@@ -134,10 +87,10 @@ it('lets a help desk find out why somebody cannot sign in, and let them in again
   const theirs = await (await browser.newContext()).newPage();
   for (let tries = 0; tries < 2; tries += 1) {
     await theirs.goto(`${issuer}/demo/sign-in`);
-    await signIn(theirs, 'grace', 'not the passphrase');
+    await signInAsAdministrator(theirs, 'grace', 'not the passphrase');
     await theirs.getByText(/wrong/i).first().waitFor();
   }
-  const page = await atTheConsole('helper', password);
+  const page = await atTheConsole('helper');
   const began = performance.now();
   // It is in the last refusals, with the name.
   const refused = page.getByRole('row', { name: /Failed sign-in.*Grace Hopper/ });
@@ -167,7 +120,7 @@ it('explains a refusal by the reference on its page', async () => {
   });
   await theirs.goto(`${demo.issuer}/authorize?${query}`);
   const reference = (await theirs.locator('code').textContent()) ?? '';
-  const page = await atTheConsole('helper', password);
+  const page = await atTheConsole('helper');
   const began = performance.now();
   await eventually('the refusal is written down', async () => {
     await page.getByLabel('Reference of the page that refused something').fill(reference);
@@ -183,9 +136,9 @@ it('lets an administrator take away what somebody had who leaves', async () => {
   const { issuer } = demo;
   const laptop = await (await browser.newContext()).newPage();
   await laptop.goto(`${issuer}/demo-two/sign-in`);
-  await signIn(laptop, 'ada', 'another correct horse battery');
+  await signInAsAdministrator(laptop, 'ada', 'another correct horse battery');
   await laptop.getByRole('heading', { name: 'Signed in' }).waitFor();
-  const page = await atTheConsole(administrator.username, administrator.password);
+  const page = await atTheConsole('boss');
   const began = performance.now();
   await page.getByRole('link', { name: 'Organizations' }).click();
   await page.getByRole('link', { name: 'Demo Two' }).click();
@@ -203,7 +156,7 @@ it('lets an administrator take away what somebody had who leaves', async () => {
   await page.getByText('This person is signed in nowhere.').waitFor();
   expect(performance.now() - began).toBeLessThan(60_000);
   await laptop.goto(`${issuer}/demo-two/sign-in`);
-  await signIn(laptop, 'ada', 'another correct horse battery');
+  await signInAsAdministrator(laptop, 'ada', 'another correct horse battery');
   await laptop.getByText(/wrong/i).first().waitFor();
 });
 
@@ -212,14 +165,14 @@ it('proves who it is by a token of its platform, which it reads for each sign-in
   const folder = await mkdtemp(join(tmpdir(), 'tessera-token-'));
   const file = join(folder, 'token');
   const sub = 'system:serviceaccount:id:console';
-  const identified = await startDemo(port, {
+  const identified = await startConsoleDemo(port, {
     TESSERA_ISSUER: `http://localhost:${port}`,
     TESSERA_ALLOW_PRIVATE: 'issuers',
     TESSERA_CONSOLE_TOKEN_FILE: file,
     TESSERA_CONSOLE_IDENTITY: `${platform.issuer}=${sub}`,
   });
   onTestFinished(async () => {
-    await end(identified);
+    await endConsoleDemo(identified);
     await platform.stop();
     await rm(folder, { recursive: true });
   });
@@ -232,7 +185,7 @@ it('proves who it is by a token of its platform, which it reads for each sign-in
   const aud = `http://localhost:${port}`;
   await writeFile(file, platform.token({ sub: 'somebody else', aud }));
   await open();
-  await signIn(page, 'helper', password);
+  await signInAsAdministrator(page, 'helper');
   await page.getByText('The sign-in could not be completed').waitFor();
   await writeFile(file, platform.token({ sub, aud }));
   await open();

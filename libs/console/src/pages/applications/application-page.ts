@@ -4,15 +4,17 @@ import {
   type ApplicationSecret,
 } from '@tessera/proto-gen/admin-applications';
 import type { Cell } from '@tessera/pages';
-import { shortList, timeCell } from '../cells.ts';
-import { kindOf } from '../kind-of-application.ts';
-import { param, pathOf, type ConsolePage } from '../console-visit.ts';
+import { kindLabels } from './application-kinds.ts';
+import { shortList, timeCell } from '../../cells.ts';
+import { otherOwner } from '../../forms/owned.ts';
+import type { ConsolePage } from '../../console-visit.ts';
+import { nameOfApplication, whichOf } from './which-application.ts';
+import { snippetFor } from './snippet.ts';
 
-/** One application: what it may do, and its secrets, without their values. */
+/** One application: what it may do, how a program uses it, and its secrets, without their values. */
 export const applicationPage: ConsolePage = {
   load: async (visit) => {
-    const tenantId = param(visit, 'tenant');
-    const clientId = param(visit, 'application');
+    const { tenantId, clientId, path } = whichOf(visit);
     const { api, call } = visit;
     const [application, { secrets }] = await Promise.all([
       api(ApplicationsService).get({ tenantId, clientId }, call()),
@@ -21,14 +23,17 @@ export const applicationPage: ConsolePage = {
     return visit.send({
       template: 'application',
       data: {
-        path: pathOf(tenantId, 'applications', clientId),
-        name: application.name || clientId,
+        path,
+        name: nameOfApplication(application),
+        owner: otherOwner(application),
         facts: factsOf(application),
+        isActive: application.status === 'active',
         isConfidential: application.type === 'confidential',
+        snippet: await snippetFor(visit, application, application.kind),
         secrets: shortList(
           'Secrets',
-          ['Made', 'Expires', 'Last used'],
-          secrets.map(rowOf),
+          ['Made', 'Expires', 'Last used', 'Remove'],
+          secrets.map((secret) => rowOf(secret, path)),
           'It has no secret yet.',
         ),
       },
@@ -38,7 +43,7 @@ export const applicationPage: ConsolePage = {
 
 function factsOf(application: Application): readonly (readonly [string, Cell])[] {
   const { clientId, owner, status, allowedRoles, redirectUris, scopes, grantTypes } = application;
-  const { description, publisher, homepage } = application;
+  const { description, publisher, homepage, kind, lastUseTime } = application;
   const texts: readonly (readonly [string, string])[] = [
     ['Client ID', clientId],
     ['What it is for', description],
@@ -47,20 +52,26 @@ function factsOf(application: Application): readonly (readonly [string, Cell])[]
     ['Owner', owner],
     ['Grant types', grantTypes.join(' ')],
     ['Redirect URIs', redirectUris.join(' ')],
+    ['Addresses after signing out', application.logoutRedirectUris.join(' ')],
     ['Scopes', scopes.join(' ')],
     ['Only for people with the role', allowedRoles.join(', ')],
   ];
   return [
-    ['Kind', { sentence: kindOf(application) }],
+    ['Kind', { sentence: kindLabels[kind] ?? kind }],
     ['Status', { sentence: status === 'active' ? 'Active' : 'Disabled' }],
+    ...(lastUseTime === undefined ? [] : [['Last used', timeCell(lastUseTime)] as const]),
     ...texts.filter(([, text]) => text !== '').map(([label, text]) => [label, { text }] as const),
   ];
 }
 
-function rowOf({ createTime, expireTime, lastUseTime }: ApplicationSecret): readonly Cell[] {
+function rowOf(
+  { secretId, createTime, expireTime, lastUseTime }: ApplicationSecret,
+  path: string,
+): readonly Cell[] {
   return [
     createTime === undefined ? { text: '' } : timeCell(createTime),
     expireTime === undefined ? { sentence: 'Never' } : timeCell(expireTime),
     lastUseTime === undefined ? { sentence: 'Never' } : timeCell(lastUseTime),
+    { sentence: 'Remove', href: `${path}/secrets/${encodeURIComponent(secretId)}` },
   ];
 }

@@ -1,7 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { problemOf } from '../shown-refusals.ts';
-import { fieldsOf, here, param, pathOf, sentForm, type ConsolePage, type Visit } from '../console-visit.ts';
+import { problemOf } from '../../shown-refusals.ts';
+import { fieldsOf, here, sentForm, type ConsolePage, type Visit } from '../../console-visit.ts';
+import { whichOf } from './which-application.ts';
 
 /** Gives an application a new secret beside the one it has, and shows it once. */
 export const newSecretPage: ConsolePage = {
@@ -22,11 +23,6 @@ export const newSecretPage: ConsolePage = {
     });
   },
 };
-
-function whichOf(visit: Visit) {
-  const [tenantId, clientId] = [param(visit, 'tenant'), param(visit, 'application')];
-  return { tenantId, clientId, path: pathOf(tenantId, 'applications', clientId) };
-}
 
 async function show(visit: Visit, problem?: string): Promise<FastifyReply> {
   const { tenantId, clientId, path } = whichOf(visit);

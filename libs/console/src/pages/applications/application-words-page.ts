@@ -1,7 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import { ApplicationsService, type Application } from '@tessera/proto-gen/admin-applications';
-import { problemOf } from '../shown-refusals.ts';
-import { fieldsOf, here, param, pathOf, sentForm, type ConsolePage, type Visit } from '../console-visit.ts';
+import { problemOf } from '../../shown-refusals.ts';
+import { fieldsOf, here, sentForm, type ConsolePage, type Visit } from '../../console-visit.ts';
+import { languageName } from '../../forms/language-name.ts';
+import { otherOwner } from '../../forms/owned.ts';
+import { whichOf } from './which-application.ts';
 
 type Words = Pick<Application, 'description' | 'descriptions' | 'publisher' | 'homepage'>;
 
@@ -30,11 +33,6 @@ export const applicationWordsPage: ConsolePage = {
   },
 };
 
-function whichOf(visit: Visit) {
-  const [tenantId, clientId] = [param(visit, 'tenant'), param(visit, 'application')];
-  return { tenantId, clientId, path: pathOf(tenantId, 'applications', clientId) };
-}
-
 function wordsIn(form: ReadonlyMap<string, string>): Words {
   const typed = (name: string) => (form.get(name) ?? '').trim();
   const descriptions = [...form.keys()]
@@ -62,21 +60,17 @@ async function show(visit: Visit, problem?: string, typed?: Words): Promise<Fast
       description,
       languages: tags.map((tag) => ({
         tag,
-        name: nameOf(tag),
+        name: languageName(tag),
         field: inLanguage + tag,
         text: descriptions[tag] ?? '',
       })),
       publisher,
       homepage,
+      owner: otherOwner(application),
       problem,
       path: here(visit),
       back: path,
       fields: fieldsOf(visit, [{ name: 'etag', value: application.etag }]),
     },
   });
-}
-
-/** What a language calls itself. */
-function nameOf(tag: string): string {
-  return new Intl.DisplayNames([tag], { type: 'language' }).of(tag) ?? tag;
 }

@@ -1,0 +1,89 @@
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { local } from '@tessera/rpc';
+import { silentLog } from '@tessera/test-kit';
+import { call, type Administered } from './administered.ts';
+
+let made = 0;
+
+/** Records that a page of this path is about, by the names of its parts, of its own: some pages delete them. */
+export async function ownRecords(
+  on: Administered,
+  path: string,
+  of: string,
+): Promise<Readonly<Record<string, string>>> {
+  made += 1;
+  return {
+    kind: 'web',
+    ...(path.includes(':application') && (await ownApplication(on, of, `own-${made}`))),
+    ...(path.includes(':api') && (await ownApi(on, of, `https://api-${made}.example`))),
+    ...(path.includes(':role') && (await ownRole(on, of, `role-${made}`))),
+    ...(path.includes(':provider') && (await ownProvider(on, of))),
+  };
+}
+
+async function ownApplication(on: Administered, tenantId: string, clientId: string) {
+  const applications = local(ApplicationsService, on.directory, 'operator', silentLog());
+  const application = {
+    clientId,
+    name: 'Own',
+    type: 'confidential',
+    grantTypes: ['authorization_code'],
+    redirectUris: ['https://own.example/callback'],
+  };
+  await applications.create({ tenantId, application }, call());
+  const { secretId } = await applications.createSecret({ tenantId, clientId }, call());
+  return { application: clientId, secret: secretId };
+}
+
+async function ownApi(on: Administered, tenantId: string, audience: string) {
+  const resources = local(ResourcesService, on.directory, 'operator', silentLog());
+  const scope = `${new URL(audience).hostname}.read`;
+  await resources.create(
+    { tenantId, resource: { audience, name: 'API', scopes: [{ name: scope }] } },
+    call(),
+  );
+  return { api: audience, scope: scope };
+}
+
+async function ownRole(on: Administered, tenantId: string, name: string) {
+  const roles = local(RolesService, on.directory, 'operator', silentLog());
+  await roles.create({ tenantId, role: { name } }, call());
+  return { role: name };
+}
+
+async function ownProvider(on: Administered, tenantId: string) {
+  const provider = { name: 'corp', ...ofProvider, clientSecret: 'the secret of corp' };
+  const document = JSON.stringify({ tenants: [{ id: tenantId, providers: [provider] }] });
+  const state = local(DeclaredStateService, on.directory, 'operator', silentLog());
+  const keptKinds = ['resource', 'role', 'user', 'application'];
+  await state.apply({ tenantId, document, owner: 'console', keptKinds, allowDelete: true }, call());
+  return { provider: 'corp' };
+}
+
+const ofProvider = {
+  preset: 'none',
+  displayName: 'Corp',
+  issuer: 'https://sso.corp.example',
+  clientId: 'tessera',
+};
+
+/** What is filled in on a page. */
+export const filledIn = (path: string): Readonly<Record<string, string>> => {
+  made += 1;
+  const fields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    '/new-application/:kind': { name: 'Made', redirectUris: 'https://made.example/callback' },
+    '/applications/:application/edit': { name: 'Other', redirectUris: 'https://own.example/callback' },
+    '/new-api': { name: 'Made', audience: `https://made-${made}.example` },
+    '/apis/:api/edit': { name: 'Other', tokenType: 'at+jwt', signingAlgorithm: 'RS256' },
+    '/apis/:api/new-scope': { name: `made-${made}.read`, description: 'See it' },
+    '/new-role': { name: `made-${made}` },
+    '/new-provider': { name: `made-${made}`, ...ofProvider, clientSecret: 'a secret' },
+    '/providers/:provider/edit': ofProvider,
+    '/settings/looks': { name: 'Named anew', 'looks.accentColor': '#112233' },
+    '/settings/policy': { authenticationPolicy: 'any', registration: 'closed' },
+  };
+  return fields[path.replace('/o/:tenant', '')] ?? {};
+};
