@@ -63,8 +63,7 @@ function opens({ role, own }: Visitor, methods: readonly DescMethod[]): boolean 
   });
 }
 
-const refused =
-  /The access token does not have (?:the scope|one of the scopes) admin\.|is for operators/;
+const refused = /The access token does not have (?:the scope|one of the scopes) admin\.|is for operators/;
 
 describe.each(visitors)('$who', (visitor) => {
   const { username, own, of } = visitor;

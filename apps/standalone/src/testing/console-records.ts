@@ -17,7 +17,9 @@ export async function ownRecords(
   made += 1;
   return {
     kind: 'web',
-    ...(path.includes(':application') && (await ownApplication(on, of, `own-${made}`))),
+    ...(path.includes(':application') &&
+      !path.includes(':person') &&
+      (await ownApplication(on, of, `own-${made}`))),
     ...(path.includes(':api') && (await ownApi(on, of, `https://api-${made}.example`))),
     ...(path.includes(':role') && (await ownRole(on, of, `role-${made}`))),
     ...(path.includes(':provider') && (await ownProvider(on, of))),

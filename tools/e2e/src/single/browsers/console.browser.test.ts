@@ -99,7 +99,10 @@ it('lets a help desk find out why somebody cannot sign in, and let them in again
     return (await refused.count()) > 0;
   });
   await savePicture(page, 'console-home');
-  await refused.first().getByRole('link', { name: /Refused/ }).click();
+  await refused
+    .first()
+    .getByRole('link', { name: /Refused/ })
+    .click();
   await page.getByText('The name or the password was wrong').waitFor();
   await savePicture(page, 'console-why');
   await page.getByRole('definition').getByRole('link', { name: 'Grace Hopper' }).click();
@@ -108,7 +111,10 @@ it('lets a help desk find out why somebody cannot sign in, and let them in again
   const link = (await page.locator('code').textContent()) ?? '';
   expect(performance.now() - began).toBeLessThan(60_000);
   await theirs.goto(link);
-  await theirs.getByLabel(/new password/i).first().waitFor();
+  await theirs
+    .getByLabel(/new password/i)
+    .first()
+    .waitFor();
 });
 
 it('explains a refusal by the reference on its page', async () => {
