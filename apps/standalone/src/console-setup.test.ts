@@ -161,29 +161,23 @@ describe('a new application', () => {
 });
 
 describe('a change of an application', () => {
-  it('that takes a scope away says first what ends, by name', async () => {
+  it('takes a scope away, and a deletion says first what ends, by name', async () => {
     const audience = 'https://shop.acme.example';
     const resource = { audience, name: 'Shop', scopes: [{ name: 'shop.read' }, { name: 'shop.write' }] };
     await resources.create({ tenantId: 'acme', resource }, call());
+    const scopes = ['openid', 'offline_access', 'shop.read', 'shop.write'];
     const grants = { type: 'public', grantTypes: ['device_code', 'refresh_token'] };
-    await application('shop-tv', {
-      ...grants,
-      scopes: ['openid', 'offline_access', 'shop.read', 'shop.write'],
-    });
-    await on.tokensOfPerson(
-      'acme',
-      await on.userId('acme', 'ada'),
-      ['openid', 'offline_access', 'shop.read', 'shop.write'],
-      'shop-tv',
-    );
-    const path = '/o/acme/applications/shop-tv/edit';
-    const asked = await at.submit(path, root, { name: 'Shop TV', 'scopes shop.read': 'shop.read' });
-    expect(asked.html).toMatch(/Change this application\?[^]*ada/);
-    const before = await applications.get({ tenantId: 'acme', clientId: 'shop-tv' }, call());
-    expect(before.scopes).toContain('shop.write');
-    expect((await at.confirm(path, root, asked)).html).toContain('The application is changed');
-    const after = await applications.get({ tenantId: 'acme', clientId: 'shop-tv' }, call());
-    expect([after.name, after.scopes]).toEqual(['Shop TV', ['openid', 'offline_access', 'shop.read']]);
+    await application('shop-tv', { ...grants, scopes });
+    await on.tokensOfPerson('acme', await on.userId('acme', 'ada'), scopes, 'shop-tv');
+    const path = '/o/acme/applications/shop-tv';
+    const sent = { name: 'Shop TV', 'scopes shop.read': 'shop.read' };
+    expect((await at.submit(`${path}/edit`, root, sent)).html).toContain('The application is changed');
+    const changed = await applications.get({ tenantId: 'acme', clientId: 'shop-tv' }, call());
+    expect([changed.name, changed.scopes]).toEqual(['Shop TV', ['openid', 'offline_access', 'shop.read']]);
+    const asked = await at.visit(`${path}/delete`, root);
+    expect(asked.html).toMatch(/1 application loses its access[^]*among others: ada/);
+    expect((await at.confirm(`${path}/delete`, root, asked)).html).toContain('The application is deleted');
+    await expect(applications.get({ tenantId: 'acme', clientId: 'shop-tv' }, call())).rejects.toThrow();
   });
 
   it('of another owner is not offered, and where it is declared is said', async () => {
@@ -222,7 +216,7 @@ describe('the looks', () => {
 
 describe('who signed in a while ago', () => {
   const minutes = (count: number) => Date.now() - count * 60_000;
-  const someone = (authTime: number) => cookieOf('ops', token, true, 600, { authTime });
+  const someone = (authTime: number) => cookieOf('ops', token, true, undefined, { authTime });
 
   it('signs in again before a page that gives rights or destroys, and nowhere else', async () => {
     await application('old-sign-in');
@@ -262,7 +256,8 @@ describe('who has signed out where they signed in', () => {
         values: [sessionId, userId, ends],
       });
     await session('00000000-0000-4000-8000-000000000001', '1 hour');
-    const cookie = (sessionId: string) => own.cookieOf('ops', accessToken, true, 600, { userId, sessionId });
+    const cookie = (sessionId: string) =>
+      own.cookieOf('ops', accessToken, true, undefined, { userId, sessionId });
     const here = cookie('00000000-0000-4000-8000-000000000001');
     const gone = cookie('00000000-0000-4000-8000-000000000002');
     expect((await browser.visit('/o/acme/people', here)).status).toBe(200);

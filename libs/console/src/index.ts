@@ -6,6 +6,8 @@
  *     a browser ─> console-pages (headers, cookie, errors) ─> console-page-table ─> a file of pages/ ─> ../views
  *     signing in: pages/signing-in ─> console-sign-in ══HTTP══> the issuer; then console-sessions, in memory
  *     a page ─> visit.api ─> the administration API, by the token: refusals in its words
+ *     a form: forms/form-page ─> confirmed-form ─> confirmed: what ends is said before it does
+ *     the test of a provider: providers/try-provider ══HTTPS══> the provider
  */
 import type { FastifyInstance } from 'fastify';
 import { allowsPrivate, ConfigError } from '@tessera/process';

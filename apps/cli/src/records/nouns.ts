@@ -216,6 +216,8 @@ const setByServer = new Set([
   'impact',
   'lastSignInTime',
   'lockExpireTime',
+  'kind',
+  'lastUseTime',
 ]);
 
 /** The fields of a record that people set. */

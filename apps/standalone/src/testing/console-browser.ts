@@ -1,5 +1,5 @@
 /** What a page of the console answered. */
-export interface ConsoleAnswer {
+interface ConsoleAnswer {
   readonly status: number;
   readonly location: string;
   readonly html: string;

@@ -10,7 +10,7 @@ export interface Finding {
   readonly values: Readonly<Record<string, string | number>>;
 }
 
-export interface TriedProvider {
+interface TriedProvider {
   readonly issuer: string;
   readonly clientId: string;
   /** Where people come back to. */

@@ -5,6 +5,8 @@ import { createSessions } from '../console-sessions.ts';
 export { pageTable } from '../console-page-table.ts';
 export { isSignedInThere } from '../admission/signed-in-there.ts';
 
+const aDay = 24 * 3600;
+
 /** A console with people in it who have not signed in by its pages. */
 export function signedInConsole(deps: Omit<ConsoleDeps, 'tryProvider'>) {
   const sessions = createSessions(systemClock, systemRandom);
@@ -16,8 +18,9 @@ export function signedInConsole(deps: Omit<ConsoleDeps, 'tryProvider'>) {
       tenantId: string,
       accessToken: string,
       everyTenant: boolean,
-      seconds = 600,
-      { sessionId = 'none', userId = 'usr_somebody', authTime = Date.now() } = {},
+      seconds = aDay,
+      // A slow machine must not make somebody's sign-in old.
+      { sessionId = 'none', userId = 'usr_somebody', authTime = Date.now() + aDay * 1000 } = {},
     ): string => {
       const session = { tenantId, everyTenant, userId, name: 'Somebody', sessionId, authTime };
       const expiresAt = Date.now() + seconds * 1000;

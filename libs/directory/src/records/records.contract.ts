@@ -1079,7 +1079,7 @@ tenants:
       );
       expect(namesOf(TenantSchema)).toEqual([...Object.keys(tenantFields), 'tenantId', ...server].toSorted());
       expect(namesOf(ApplicationSchema)).toEqual(
-        [...Object.keys(applicationFields), 'deleteTime', ...server].toSorted(),
+        [...Object.keys(applicationFields), 'deleteTime', 'kind', 'lastUseTime', ...server].toSorted(),
       );
     });
   });

@@ -65,7 +65,7 @@ export async function lockRecord<K extends RecordKind>(
 const lookedAtOnce = 5000;
 
 /** What a list asks of records besides a text, for one kind of record. */
-export interface Narrowing {
+interface Narrowing {
   /** After `directory.`. */
   readonly name: string;
   /** SQL, beginning with AND, in which the values are parameters from $6 on. */

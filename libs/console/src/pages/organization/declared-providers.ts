@@ -24,7 +24,7 @@ export interface DeclaredProvider {
   readonly clientSecret?: string;
 }
 
-export interface ListedProvider {
+interface ListedProvider {
   readonly provider: DeclaredProvider;
   /** Whether the console declares it; otherwise a file does. */
   readonly isOurs: boolean;
