@@ -68,6 +68,7 @@ export default defineConfig({
             'scripts/**/*.test.ts',
             'deploy/image/shipped-files.test.ts',
             'deploy/helm/public-paths.test.ts',
+            'deploy/helm/custom-resources.test.ts',
           ],
           exclude: [...outside, 'tools/e2e/src/suite/**', 'tools/e2e/src/single/**', needsItsOwn],
           testTimeout: hangs,

@@ -1,18 +1,20 @@
 /**
- * `npm run generate:chart`: writes what the chart repeats from elsewhere. README.md from values.yaml, and in
- * values.schema.json the names of the settings that `config` takes, from the server. A test compares.
+ * `npm run generate:chart`: writes what the chart repeats from elsewhere. README.md from values.yaml, in
+ * values.schema.json the names of the settings that `config` takes, from the server, and the definitions of objects. A
+ * test compares.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMap, isScalar, parse, parseDocument, stringify, type YAMLMap } from 'yaml';
 import { knownSettings, removedSettings } from '@tessera/process';
+import { customResources } from './custom-resources.ts';
 
 const chart = join(import.meta.dirname, 'tessera');
 const read = (name: string) => readFileSync(join(chart, name), 'utf8');
 
 /** Settings that the chart itself gives to the processes, or that have no place in a pod. */
 const givenByChart =
-  /^TESSERA_(ISSUER|PROFILE|MIGRATIONS|(MANAGEMENT|DRAIN|RPC|PEER)_.*|PEERS|HTTP_(HOST|PORT)|TRUSTED_(PROXIES|CALLERS)|INTROSPECTION_(HOST|PORT)|ADMIN_(HOST|PORT)|OPERATOR_TENANT|KUBERNETES_.*|CONSOLE_(TOKEN_FILE|IDENTITY)|KEYS_KEK|DIRECTORY_PEPPER|TOKEN_REFRESH_KEYS|DEVICE_HMAC_KEY|WEBHOOK_KEY|SMTP_URL|REDIS_(CA|CERT|KEY|TLS_DIR|SENTINEL_PASSWORD)|APPLY_(FILE|ALLOW|ALLOW_DELETE|ALLOW_ADMINISTRATION)|DATA_DIR|FAILPOINT)$/;
+  /^TESSERA_(ISSUER|PROFILE|MIGRATIONS|(MANAGEMENT|DRAIN|RPC|PEER)_.*|PEERS|HTTP_(HOST|PORT)|TRUSTED_(PROXIES|CALLERS)|INTROSPECTION_(HOST|PORT)|ADMIN_(HOST|PORT)|OPERATOR_TENANT|KUBERNETES_.*|CONSOLE_(TOKEN_FILE|IDENTITY)|CONTROLLER_.*|API|API_CA_FILE|CLIENT_ASSERTION_FILE|KEYS_KEK|DIRECTORY_PEPPER|TOKEN_REFRESH_KEYS|DEVICE_HMAC_KEY|WEBHOOK_KEY|SMTP_URL|REDIS_(CA|CERT|KEY|TLS_DIR|SENTINEL_PASSWORD)|APPLY_(FILE|ALLOW|ALLOW_DELETE|ALLOW_ADMINISTRATION)|DATA_DIR|FAILPOINT)$/;
 
 interface ObjectSchema {
   readonly $ref?: string;
@@ -100,4 +102,5 @@ function flow(value: unknown): string {
 if (import.meta.main) {
   writeFileSync(join(chart, 'values.schema.json'), schema());
   writeFileSync(join(chart, 'README.md'), readme());
+  writeFileSync(join(chart, 'custom-resources.yaml'), customResources());
 }

@@ -8,6 +8,7 @@ export const processes: Readonly<Record<string, string>> = {
   keys: 'apps/keys/src/main.ts',
   directory: 'apps/directory/src/main.ts',
   admin: 'apps/admin/src/main.ts',
+  controller: 'apps/controller/src/main.ts',
   /** The command of operators; what follows are its words. */
   tessera: 'apps/cli/src/main.ts',
 };

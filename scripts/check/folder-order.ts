@@ -8,6 +8,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
     operate/records records operate/isolation operate people issued audit import/files import/keycloak/realm import/keycloak/people import/keycloak/clients
     import/keycloak import/from import/outcome import client-config
     commands complete-values.ts run.ts main.ts`,
+  'apps/controller': `config.ts objects.ts work-queue.ts cluster administration reconcile controller.ts main.ts`,
   'apps/standalone': `administer.ts banner.ts development-secret.ts welcome-link.ts config.ts demo-client compose.ts main.ts`,
   'libs/admin': `config.ts complete-impact.ts shown-lock.ts telling-what-ended.ts local-administration.ts offered-to-command.ts rules audit
     sessions consents access serve-administration.ts forward.ts wiring.ts index.ts`,

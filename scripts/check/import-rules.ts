@@ -198,6 +198,11 @@ export const importRules: readonly ImportRule[] = [
     ],
     message: 'The command imports the services that it operates, and the plumbing.',
   },
+  {
+    folders: ['apps/controller'],
+    may: ['admin-client', ...processes],
+    message: 'The controller calls the administration API, as programs of others do: it imports no service.',
+  },
   seesFromOutside('e2e', ['test-client', 'test-client/*', 'introspection-client', ...processes]),
   seesFromOutside('chaos', ['test-client', 'test-client/*', 'introspection-client', ...tests]),
   seesFromOutside('bench', ['test-client', ...messages, ...tests]),

@@ -25,6 +25,7 @@ const unused = [
   ['@opentelemetry/', 'traces'],
   ['prom-client', 'metrics'],
   ['openid-client', 'a sign-in at a provider'],
+  ['@kubernetes/client-node', 'the controller of a cluster, which is a process of its own'],
   ['jose/dist/webapi/jwe', 'a sealed secret'],
 ] as const;
 
