@@ -6,7 +6,7 @@ import { problemOf } from './shown-refusals.ts';
 import { nameOf } from './shown-person.ts';
 import { fieldsOf, here, param, pathOf, sentForm, type ConsolePage, type Visit } from './console-visit.ts';
 
-type Sentence = readonly [text: string, values?: Readonly<Record<string, string | number>>];
+export type Sentence = readonly [text: string, values?: Readonly<Record<string, string | number>>];
 
 /** What a call needs to name a person in the version that was shown. */
 export interface Whose {

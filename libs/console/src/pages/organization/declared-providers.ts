@@ -24,12 +24,6 @@ export interface DeclaredProvider {
   readonly clientSecret?: string;
 }
 
-interface ListedProvider {
-  readonly provider: DeclaredProvider;
-  /** Whether the console declares it; otherwise a file does. */
-  readonly isOurs: boolean;
-}
-
 /** The providers of the organization of a path, and the issuer at which its people sign in. */
 export async function providersOf(visit: Visit) {
   const tenantId = param(visit, 'tenant');
