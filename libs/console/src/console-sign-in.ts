@@ -103,6 +103,7 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
      * browser has started, and for a refused sign-in.
      */
     async finish(query: string, started: StartedSignIn, origin: string): Promise<ConsoleSession> {
+      const { tenantId } = started;
       const came = new URL(redirectUri(origin));
       came.search = query;
       const tokens = await openid
@@ -119,22 +120,29 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
           const message = said ?? 'The sign-in could not be completed. Try again.';
           throw new OAuthError('access_denied', message, { cause: error });
         });
-      const claims = tokens.claims();
-      const name = claims?.['name'] ?? claims?.['preferred_username'];
-      const [sid, authTime] = [claims?.['sid'], claims?.auth_time];
-      if (typeof sid !== 'string' || typeof authTime !== 'number')
-        throw new OAuthError('access_denied', 'The sign-in could not be completed. Try again.');
       return {
-        tenantId: started.tenantId,
-        everyTenant: started.tenantId === operatorTenant,
-        userId: claims?.sub ?? '',
-        name: typeof name === 'string' ? name : '',
-        sessionId: sid,
-        authTime: authTime * 1000,
-        accessToken: new Secret(tokens.access_token),
+        ...provedBy(tokens),
+        tenantId,
+        everyTenant: tenantId === operatorTenant,
         expiresAt: clock.now() + (tokens.expiresIn() ?? 0) * 1000,
       };
     },
+  };
+}
+
+/** Whom the tokens of a sign-in prove, and when they did. Throws `access_denied` if they do not say it. */
+function provedBy(tokens: openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers) {
+  const claims = tokens.claims();
+  const name = claims?.['name'] ?? claims?.['preferred_username'];
+  const [sid, authTime] = [claims?.['sid'], claims?.auth_time];
+  if (typeof sid !== 'string' || typeof authTime !== 'number')
+    throw new OAuthError('access_denied', 'The sign-in could not be completed. Try again.');
+  return {
+    userId: claims?.sub ?? '',
+    name: typeof name === 'string' ? name : '',
+    sessionId: sid,
+    authTime: authTime * 1000,
+    accessToken: new Secret(tokens.access_token),
   };
 }
 

@@ -1,10 +1,11 @@
 // Shows name, colours and logo in the preview while they are typed, and reads a logo from a file. Without this file the
 // preview has what was typed once the form was sent.
 
-const preview = document.querySelector('.preview');
+const preview = /** @type {HTMLElement | null} */ (document.querySelector('.preview'));
 const nameShown = document.getElementById('preview-name');
-const logoShown = document.getElementById('preview-logo');
-const named = (name) => document.querySelector(`form [name="${name}"]`);
+const logoShown = /** @type {HTMLCanvasElement | null} */ (document.getElementById('preview-logo'));
+const named = (/** @type {string} */ name) =>
+  /** @type {HTMLInputElement | null} */ (document.querySelector(`form [name="${name}"]`));
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 /** The colour for the pages that this reader sees, as the style sheet chooses it. */
@@ -22,6 +23,7 @@ function showColor() {
 async function showLogo() {
   const prefix = 'data:image/png;base64,';
   const value = named('looks.logo')?.value.trim() ?? '';
+  if (logoShown === null) return;
   logoShown.hidden = true;
   if (!value.startsWith(prefix)) return;
   const bytes = Uint8Array.from(atob(value.slice(prefix.length)), (letter) => letter.charCodeAt(0));
@@ -43,14 +45,14 @@ document.querySelector('form')?.addEventListener('input', show);
 dark.addEventListener('change', show);
 show();
 
-const file = document.getElementById('logo-file');
+const file = /** @type {HTMLInputElement | null} */ (document.getElementById('logo-file'));
 const pick = document.getElementById('pick-logo');
 if (pick !== null) pick.hidden = false;
 file?.addEventListener('change', () => {
   const reader = new FileReader();
   reader.addEventListener('load', () => {
     const logo = named('looks.logo');
-    if (logo !== null) logo.value = String(reader.result);
+    if (logo !== null) logo.value = typeof reader.result === 'string' ? reader.result : '';
     show();
   });
   if (file.files?.[0] !== undefined) reader.readAsDataURL(file.files[0]);

@@ -4,7 +4,7 @@ import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import type { ConsolePageRow } from '../../console-visit.ts';
-import { approvalsPage, denyApprovalPage } from './approvals-page.ts';
+import { approvalsPage, denyApprovalPage } from './waiting-approvals-page.ts';
 import { endSessionPage, signOutEverywherePage } from './end-session-pages.ts';
 import { grantsPage } from './grants-page.ts';
 import { sessionsPage } from './sessions-page.ts';

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { uuid } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resources';
@@ -123,11 +123,11 @@ function applicationFrom(sent: Sent, kind: ApplicationKind, resources: readonly 
 /** A client ID that nobody has, and that tells what it is of. */
 function clientIdFrom(name: string): string {
   const slug = name
-    .normalize('NFKD')
+    .slice(0, 100)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
     .slice(0, 40);
   const beginning = slug === '' || slug.startsWith('usr') ? 'app' : slug;
-  return `${beginning}-${randomBytes(4).toString('hex')}`;
+  return `${beginning}-${uuid().slice(0, 8)}`;
 }

@@ -1,6 +1,6 @@
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import type { ConsolePageRow } from '../../console-visit.ts';
-import { auditPage } from './audit-page.ts';
+import { auditPage } from './trail-page.ts';
 import { whyPage } from './why-page.ts';
 
 const row = { formTarget: 'own', who: { sees: [AuditService.method.search] } } as const;

@@ -124,7 +124,7 @@ it('explains a refusal by the reference on its page', async () => {
     response_type: 'code',
     redirect_uri: 'https://elsewhere.example/callback',
   });
-  await theirs.goto(`${demo.issuer}/authorize?${query}`);
+  await theirs.goto(`${demo.issuer}/authorize?${query.toString()}`);
   const reference = (await theirs.locator('code').textContent()) ?? '';
   const page = await atTheConsole('helper');
   const began = performance.now();
