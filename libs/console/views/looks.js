@@ -4,8 +4,8 @@
 const preview = /** @type {HTMLElement | null} */ (document.querySelector('.preview'));
 const nameShown = document.getElementById('preview-name');
 const logoShown = /** @type {HTMLCanvasElement | null} */ (document.getElementById('preview-logo'));
-const named = (/** @type {string} */ name) =>
-  /** @type {HTMLInputElement | null} */ (document.querySelector(`form [name="${name}"]`));
+/** @returns {HTMLInputElement | null} */
+const named = (/** @type {string} */ name) => document.querySelector(`form [name="${name}"]`);
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 /** The colour for the pages that this reader sees, as the style sheet chooses it. */
