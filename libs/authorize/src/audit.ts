@@ -7,7 +7,7 @@ import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { Refusal } from './request/request.ts';
 import type { BrowserCall } from './browser-call.ts';
 import type { LogoutNotice } from './store/logout-notices.ts';
-import type { Redemption } from './store/code-store.ts';
+import type { Redemption } from './store/visit-store.ts';
 import type { NewSessionRecord, Session, SessionEndReason } from './store/session-store.ts';
 
 type Refused = Exclude<Redemption['outcome'], 'granted'>;

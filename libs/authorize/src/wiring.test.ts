@@ -6,7 +6,7 @@ import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { FakeDirectory } from '@tessera/directory-client/testing';
 import { silentLog, testRuntime } from '@tessera/test-kit';
 import { authorizeConfig, buildAuthorize } from './index.ts';
-import { limitsOf } from './limits/limits-of-settings.ts';
+import { limitsOf } from './limits/guess-limits.ts';
 
 const config = authorizeConfig.parse({});
 

@@ -1,10 +1,8 @@
-import { ChangeFeed, createLimiter, startPurge } from '@tessera/stores';
+import { ChangeFeed, createLimiter, startPurge, type Migrations } from '@tessera/stores';
 import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { limitRepeats } from '@tessera/telemetry';
-import { route, routeWhenCalled } from '@tessera/rpc';
-import type { BuiltService, Client } from '@tessera/rpc';
+import { route, routeWhenCalled, type BuiltService, type Client } from '@tessera/rpc';
 import { allowsPrivate, refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
-import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { AccountService } from '@tessera/proto-gen/account';
@@ -25,8 +23,7 @@ import { createSelectCounting } from './consent/counting-consents.ts';
 import { createTellOfSignIn } from './interaction/tell-of-sign-in.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './visits/visits.ts';
-import { createGuessLimits } from './limits/guess-limits.ts';
-import { limitsOf } from './limits/limits-of-settings.ts';
+import { createGuessLimits, limitsOf } from './limits/guess-limits.ts';
 import { createTellOfWrongCodes } from './limits/tell-of-wrong-codes.ts';
 import type { SignInLimits } from './limits/guess-limits.ts';
 import { createKnownBrowserCounters } from './limits/known-browsers.ts';
@@ -47,10 +44,12 @@ import { createEndProviderSessions, createSignOutAtProvider } from './logout/pro
 import { createSessions } from './sessions/sessions.ts';
 import { createSessionsOfGrants } from './sessions/sessions-of-grants.ts';
 import { createCheckedSessionStore } from './store/checked-sessions.postgres.ts';
-import { longestCodeLifetimeSeconds } from './store/code-store.ts';
+import { longestCodeLifetimeSeconds } from './store/visit-store.ts';
 import { createSessionStore } from './store/session-store.postgres.ts';
 import { createUpstreamSessions } from './store/upstream-sessions.postgres.ts';
-import { openVisitsAndCodes } from './store/visits-and-codes.ts';
+import { createRedisCodeStore } from './store/code-store.redis.ts';
+import { createMemoryCodeStore, createMemoryVisitStore } from './store/store.memory.ts';
+import { createRedisVisitStore } from './store/visit-store.redis.ts';
 
 /** The schema `authorize`; run it before the service is built. */
 export const migrations: Migrations = {
@@ -286,4 +285,15 @@ export function buildAuthorize(
     },
   };
   return refuseWhileClockIsWrong(built, runtime);
+}
+
+/**
+ * The stores of visits and codes, which belong together: a code may be saved in one step with the end of its visit.
+ * @param quota visits of one address
+ */
+function openVisitsAndCodes({ redis, clock }: Pick<Runtime, 'redis' | 'clock'>, quota: number) {
+  if (redis !== undefined)
+    return { visitStore: createRedisVisitStore(redis, quota), codeStore: createRedisCodeStore(redis) };
+  const visitStore = createMemoryVisitStore(clock, quota);
+  return { visitStore, codeStore: createMemoryCodeStore(clock, visitStore) };
 }

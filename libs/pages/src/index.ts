@@ -24,7 +24,6 @@ export { longestHead } from './longest-head.ts';
 export { headersOfPage, pageHeaders, type FormTarget } from './page-headers.ts';
 export { languageOf, sendHtmlOf, wantsHtml, type Frame, type NavigationItem, type Page } from './page.ts';
 export { addParameter, maxParameters, parseForm } from './parse-form.ts';
-export { plotOf, type Plot, type PlotPoint } from './plot.ts';
 export { rawQuery, readQuery } from './query.ts';
 export {
   bodyLimit,

@@ -3,7 +3,7 @@ import type { BrowserCall } from '../browser-call.ts';
 import type { PresentPerson } from '../interaction/present-person.ts';
 import { counts } from '../sessions/counts.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { firstPosition } from '../store/session-store.ts';
+import { firstPosition } from '../store/session-store.postgres.ts';
 import type { EndedSession, LiveSession, SessionPosition, SessionStore } from '../store/session-store.ts';
 
 /** Sessions that are shown, and ended by one call. */

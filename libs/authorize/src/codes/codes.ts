@@ -17,8 +17,8 @@ import type { BrowserCall } from '../browser-call.ts';
 import type { AuthorizeAudit } from '../audit.ts';
 import { invalidContext } from '../visits/visits.ts';
 import type { CheckedRequest } from '../request/request.ts';
-import { longestCodeLifetimeSeconds } from '../store/code-store.ts';
-import type { CodeStore } from '../store/code-store.ts';
+import { longestCodeLifetimeSeconds } from '../store/visit-store.ts';
+import type { CodeStore } from '../store/visit-store.ts';
 import type { Session, SessionStore } from '../store/session-store.ts';
 import type { EndingVisit } from '../store/visit-store.ts';
 

@@ -27,9 +27,8 @@ import type {
 } from '@tessera/oauth';
 import { isServedAt, type ApplicationRecord, type DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
-import { errorResponse } from './error-responses.ts';
+import { errorResponse, responseModeProblem } from './error-responses.ts';
 import { membersOfRequestObject } from './request-object.ts';
-import { responseModeProblem } from './response-mode.ts';
 
 /** An authorization request as received, or as saved while a person signs in. */
 export interface AskedRequest {

@@ -3,7 +3,8 @@ import { meetsPolicy } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Ends } from '@tessera/proto-gen/impact';
 import type { CallOptions, Client } from '@tessera/rpc';
-import { firstPosition, type LiveSession, type SessionStore } from '../store/session-store.ts';
+import { firstPosition } from '../store/session-store.postgres.ts';
+import type { LiveSession, SessionStore } from '../store/session-store.ts';
 import { counts } from './counts.ts';
 
 /**

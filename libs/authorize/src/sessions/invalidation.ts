@@ -4,7 +4,8 @@ import { ChangeKind, type WatchChangesResponse } from '@tessera/proto-gen/direct
 import { rootCall } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import type { AuthorizeAudit } from '../audit.ts';
-import { firstPosition, type SessionScope, type SessionStore } from '../store/session-store.ts';
+import { firstPosition } from '../store/session-store.postgres.ts';
+import type { SessionScope, SessionStore } from '../store/session-store.ts';
 import { counts } from './counts.ts';
 
 const page = 100;

@@ -13,12 +13,8 @@ import {
   type Client,
   type Handlers,
 } from '@tessera/rpc';
-import {
-  firstPosition,
-  type EndedSession,
-  type LiveSession,
-  type SessionStore,
-} from '../store/session-store.ts';
+import { firstPosition } from '../store/session-store.postgres.ts';
+import type { EndedSession, LiveSession, SessionStore } from '../store/session-store.ts';
 import { counts } from './counts.ts';
 import type { Sessions } from './sessions.ts';
 

@@ -8,7 +8,7 @@ import type { AuthorizeAudit } from '../audit.ts';
 import { knownBrowserHash } from '../browser-call.ts';
 import type { Browser, BrowserCall } from '../browser-call.ts';
 import { knownBrowserLifetimeDays } from '../store/known-browsers.postgres.ts';
-import type { CodeStore } from '../store/code-store.ts';
+import type { CodeStore } from '../store/visit-store.ts';
 import type {
   EndedSession,
   EndingSession,

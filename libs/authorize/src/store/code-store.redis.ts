@@ -2,8 +2,8 @@ import { UserGrantSchema } from '@tessera/proto-gen/oauth';
 import { storedMessage } from '@tessera/rpc';
 import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
-import { longestCodeLifetimeSeconds } from './code-store.ts';
-import type { CodePresentation, CodeStore, Redemption } from './code-store.ts';
+import { longestCodeLifetimeSeconds } from './visit-store.ts';
+import type { CodePresentation, CodeStore, Redemption } from './visit-store.ts';
 import { endOf, endVisit, milliseconds } from './visit-store.redis.ts';
 
 const storedGrant = storedMessage(UserGrantSchema);

@@ -3,7 +3,8 @@ import { systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { age, ending, idleSeconds, opened } from './session-store.contract.ts';
 import { createSessionStore } from './session-store.postgres.ts';
-import { firstPosition, type SessionPosition } from './session-store.ts';
+import { firstPosition } from './session-store.postgres.ts';
+import type { SessionPosition } from './session-store.ts';
 
 /** What the pages of live sessions must do on every engine. */
 export function liveSessionsContract(engine: string, open: () => Promise<Database>): void {

@@ -5,7 +5,8 @@ import type { Database } from '@tessera/stores';
 import { createLogoutNoticeStore } from './logout-notices.postgres.ts';
 import type { LogoutNotice } from './logout-notices.ts';
 import { createSessionStore } from './session-store.postgres.ts';
-import { firstPosition, type EndingSession, type NewSessionRecord } from './session-store.ts';
+import { firstPosition } from './session-store.postgres.ts';
+import type { EndingSession, NewSessionRecord } from './session-store.ts';
 
 const text = () => systemRandom.bytes(16).toString('base64url');
 const issuer = 'https://id.example';

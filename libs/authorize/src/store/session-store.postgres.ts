@@ -11,7 +11,13 @@ import {
   type EarlierRow,
   type SessionRow,
 } from './session-reads.postgres.ts';
-import type { EndedSession, EndingSession, NewSessionRecord, SessionStore } from './session-store.ts';
+import type {
+  EndedSession,
+  EndingSession,
+  NewSessionRecord,
+  SessionPosition,
+  SessionStore,
+} from './session-store.ts';
 
 interface OpenedRow extends SessionRow, EarlierRow {
   over_tenant_id: string | null;
@@ -104,6 +110,9 @@ const purge = `
     SELECT session_id FROM authorize.session WHERE expires_at < statement_timestamp() - interval '1 day'
     ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
   )`;
+
+/** Before all sessions. */
+export const firstPosition: SessionPosition = { tenantId: '', userId: '', sessionId: '' };
 
 /** Sessions in Postgres or PGlite. */
 export function createSessionStore(database: Queryable): SessionStore {

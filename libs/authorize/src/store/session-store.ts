@@ -113,9 +113,6 @@ export interface LiveScope {
 /** The session that a page of sessions follows. */
 export type SessionPosition = Pick<Session, 'tenantId' | 'userId' | 'sessionId'>;
 
-/** Before all sessions. */
-export const firstPosition: SessionPosition = { tenantId: '', userId: '', sessionId: '' };
-
 /** A session, live or ended, with what ends with it. */
 export interface IdentifiedSession extends Session, EndedSession {
   readonly upstream: UpstreamSession | undefined;

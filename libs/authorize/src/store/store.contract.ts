@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import { purposes } from './visit-store.ts';
-import type { CodePresentation, CodeRecord, CodeStore } from './code-store.ts';
+import type { CodePresentation, CodeRecord, CodeStore } from './visit-store.ts';
 import type { AnsweredVisit, VisitStore, Visit } from './visit-store.ts';
 
 /** Every test works on keys of its own. */

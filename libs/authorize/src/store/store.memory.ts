@@ -1,8 +1,7 @@
 import type { Clock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { longestCodeLifetimeSeconds } from './code-store.ts';
-import { tooManyPending } from './visit-store.ts';
-import type { CodeRecord, CodeStore, Redemption } from './code-store.ts';
+import { longestCodeLifetimeSeconds, tooManyPending } from './visit-store.ts';
+import type { CodeRecord, CodeStore, Redemption } from './visit-store.ts';
 import type { AnsweredVisit, EndingVisit, VisitStore, Visit } from './visit-store.ts';
 
 /** Beyond this, new records are rejected and live ones kept, as Redis does with `noeviction`. */

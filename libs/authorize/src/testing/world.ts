@@ -14,7 +14,7 @@ import type { Counter } from '@tessera/test-kit';
 import type { SignInLimits } from '../limits/guess-limits.ts';
 import type { Step } from '../visits/step.ts';
 import { createSteps } from '../interaction/step-table.ts';
-import { limitsOf } from '../limits/limits-of-settings.ts';
+import { limitsOf } from '../limits/guess-limits.ts';
 import { buildAuthorize, migrations } from '../wiring.ts';
 import { authorizeConfig } from '../config.ts';
 import type { AuthorizeConfig } from '../config.ts';

@@ -1,5 +1,6 @@
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
-import { plotOf, type List, type Plot } from '@tessera/pages';
+import type { List } from '@tessera/pages';
+import { plotOf, type Plot } from '@tessera/pages/plot';
 import { timestampFromMs, timestampMs } from '@tessera/rpc';
 import { shortList } from '../../cells.ts';
 import { param, type Visit } from '../../console-visit.ts';
