@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installedDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
 import {
   CuttableProxy,
@@ -34,7 +34,7 @@ describe.each([setUps.split, setUps['split-mtls']])('a service whose packets are
       peersOf((name) => `127.0.0.1:${name === 'token' ? network.port : ports.get(name)}`),
     );
     system = await startSystem(setUp, {
-      stores: { databaseUrl: await installedDatabaseUrl(), redisUrl: redisUrl() },
+      stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
       only,
     });
   });
