@@ -4,7 +4,7 @@
  */
 import { stringify } from 'yaml';
 import { declaredStateSchema } from '@tessera/directory/json-schema';
-import { group, plurals, version, type Kind } from '../../apps/controller/src/objects.ts';
+import { fieldsOfNoObject, group, plurals, version, type Kind } from '../../apps/controller/src/objects.ts';
 
 /** The part of JSON Schema, and of what Kubernetes makes of it, that this file reads and writes. */
 interface Schema {
@@ -100,11 +100,14 @@ const publicKey: Schema = {
   required: ['kty'],
 };
 
-function listed(kind: 'applications' | 'resources'): Schema {
+/** The records of a list of the declared state, without what no object says. */
+function listed(list: 'applications' | 'resources', kind: Kind): Schema {
   const file = declaredStateSchema() as Schema;
-  const record = file.properties?.['tenants']?.items?.properties?.[kind]?.items;
-  if (record === undefined) throw new Error(`The declared state has no ${kind}.`);
-  return structural(record);
+  const record = file.properties?.['tenants']?.items?.properties?.[list]?.items;
+  if (record === undefined) throw new Error(`The declared state has no ${list}.`);
+  const { properties = {}, ...schema } = structural(record);
+  const fields = Object.entries(properties).filter(([name]) => !fieldsOfNoObject[kind].includes(name));
+  return { ...schema, properties: Object.fromEntries(fields) };
 }
 
 interface Rule {
@@ -119,9 +122,7 @@ const unchanged = (field: string): Rule => ({
 });
 
 function applicationSpec(): Schema {
-  const { properties = {}, required = [], ...schema } = listed('applications');
-  // Nothing of an object is a secret, and none writes the records of others.
-  const { secrets: _secrets, owners: _owners, ...fields } = properties;
+  const { properties: fields = {}, required = [], ...schema } = listed('applications', 'TesseraApplication');
   fields['clientId'] = {
     ...fields['clientId'],
     description: `${fields['clientId']?.description}; default: \`<namespace>.<name>\``,
@@ -178,7 +179,7 @@ function trusts(list: Schema): Schema {
 }
 
 function resourceSpec(): Schema {
-  const schema = listed('resources');
+  const schema = listed('resources', 'TesseraResource');
   const { assignableBy } = schema.properties ?? {};
   return {
     ...schema,

@@ -18,6 +18,15 @@ export const finalizer = `${group}/record`;
 /** With the value `true` it confirms a deletion that is held. */
 export const confirmation = `${group}/confirm-deletion`;
 
+/**
+ * What no object says, though the declared state does: secrets, whose records an application writes, and what reaches
+ * other tenants, which the controller may write, too.
+ */
+export const fieldsOfNoObject: Readonly<Record<Kind, readonly string[]>> = {
+  TesseraApplication: ['secrets', 'owners', 'idTokenSigningAlgorithm'],
+  TesseraResource: ['shared', 'signingAlgorithm'],
+};
+
 /** Where an object is. */
 export interface Key {
   readonly kind: Kind;

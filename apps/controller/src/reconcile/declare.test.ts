@@ -53,8 +53,14 @@ describe('the record of an object', () => {
     expect(() => declared({ trusts: [trust] })).toThrow(/^spec\.trusts\[0\]\./);
   });
 
-  it.each(['secrets', 'owners'])('has no %s', (field) => {
-    expect(() => declared({ [field]: [] })).toThrow(NotOfThisNamespace);
+  it.each([
+    ['secrets', 'TesseraApplication'],
+    ['owners', 'TesseraApplication'],
+    ['idTokenSigningAlgorithm', 'TesseraApplication'],
+    ['shared', 'TesseraResource'],
+    ['signingAlgorithm', 'TesseraResource'],
+  ] as const)('has no %s', (field, kind) => {
+    expect(() => declared({ [field]: true }, kind)).toThrow(NotOfThisNamespace);
   });
 
   it('lets the applications of its namespace have scopes of an API, unless it says who', () => {

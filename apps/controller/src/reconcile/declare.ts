@@ -1,5 +1,5 @@
 import type { Declaration } from '../administration/administration-api.ts';
-import type { Spec, TesseraObject, Trust } from '../objects.ts';
+import { fieldsOfNoObject, type Spec, type TesseraObject, type Trust } from '../objects.ts';
 
 /** What decides about a record besides its object: the operator, and the cluster. */
 export interface Surroundings {
@@ -33,9 +33,6 @@ export function clientIdOf({ spec, metadata: { namespace, name } }: TesseraObjec
   return spec.clientId ?? `${namespace}.${name}`;
 }
 
-/** What an application could write records of others by, or give away. */
-const never = ['secrets', 'owners'];
-
 /**
  * The record that an object declares.
  * @throws NotOfThisNamespace
@@ -46,7 +43,7 @@ export function declarationOf(
   { cluster, clusterIssuer, trustedIssuers }: Surroundings,
 ): Declaration & { readonly record: object } {
   const { kind, spec, metadata } = object;
-  const refused = never.filter((field) => Object.hasOwn(spec, field));
+  const refused = fieldsOfNoObject[kind].filter((field) => Object.hasOwn(spec, field));
   if (refused.length > 0) throw new NotOfThisNamespace(`spec.${refused.join(', spec.')}: is not for objects`);
   const own = { kind, tenantId, owner: ownerOf(object, cluster) };
   if (kind === 'TesseraResource') {
