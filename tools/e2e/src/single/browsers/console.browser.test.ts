@@ -11,7 +11,6 @@ import { savePicture } from '../../harness/picture.ts';
 import { startWorkloadIssuer } from '../../harness/workload-issuer.ts';
 
 const password = 'a passphrase of the help desk';
-const administrator = { username: 'root', password: 'a passphrase of an operator' };
 
 interface Demo {
   readonly server: PatientProcess;
@@ -43,10 +42,6 @@ async function startDemo(port: number, environment: Environment = {}): Promise<D
   await eventually('there is a help desk', () =>
     create('UsersService/Create', { tenantId: 'operators', user: helper }),
   );
-  await create('UsersService/Create', {
-    tenantId: 'operators',
-    user: { ...administrator, name: 'Ivan Root', roles: ['tessera.administrator'] },
-  });
   return { server, directory, issuer, console: `http://${target}/console` };
 }
 
@@ -116,95 +111,6 @@ it('lets a help desk sign in and lock down the account of somebody who has lost 
   await page.getByLabel('Identifier of your organization').waitFor();
   const cookies = await desk.cookies(console);
   expect(cookies.filter(({ name, value }) => name.includes('console') && value !== '')).toEqual([]);
-});
-
-/** A page of the console, signed in as an operator or the help desk of the demo. */
-async function atTheConsole(username: string, secret: string): Promise<Page> {
-  const page = await (await browser.newContext()).newPage();
-  await page.goto(`${demo.console}/o/demo`);
-  await page.getByLabel('Identifier of your organization').fill('');
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await signIn(page, username, secret);
-  await page.getByRole('heading', { name: 'Sign-ins' }).waitFor();
-  return page;
-}
-
-it('lets a help desk find out why somebody cannot sign in, and let them in again', async () => {
-  const { issuer } = demo;
-  const theirs = await (await browser.newContext()).newPage();
-  for (let tries = 0; tries < 2; tries += 1) {
-    await theirs.goto(`${issuer}/demo/sign-in`);
-    await signIn(theirs, 'grace', 'not the passphrase');
-    await theirs.getByText(/wrong/i).first().waitFor();
-  }
-  const page = await atTheConsole('helper', password);
-  const began = performance.now();
-  // It is in the last refusals, with the name.
-  const refused = page.getByRole('row', { name: /Failed sign-in.*Grace Hopper/ });
-  await eventually('the refusal is written down', async () => {
-    await page.reload();
-    return (await refused.count()) > 0;
-  });
-  await savePicture(page, 'console-home');
-  await refused.first().getByRole('link', { name: /Refused/ }).click();
-  await page.getByText('The name or the password was wrong').waitFor();
-  await savePicture(page, 'console-why');
-  await page.getByRole('definition').getByRole('link', { name: 'Grace Hopper' }).click();
-  await page.getByRole('link', { name: 'Reset the password' }).click();
-  await page.getByRole('button', { name: 'Show the link' }).click();
-  const link = (await page.locator('code').textContent()) ?? '';
-  expect(performance.now() - began).toBeLessThan(60_000);
-  await theirs.goto(link);
-  await theirs.getByLabel(/new password/i).first().waitFor();
-});
-
-it('explains a refusal by the reference on its page', async () => {
-  const theirs = await (await browser.newContext()).newPage();
-  const query = new URLSearchParams({
-    client_id: 'demo-web',
-    response_type: 'code',
-    redirect_uri: 'https://elsewhere.example/callback',
-  });
-  await theirs.goto(`${demo.issuer}/authorize?${query}`);
-  const reference = (await theirs.locator('code').textContent()) ?? '';
-  const page = await atTheConsole('helper', password);
-  const began = performance.now();
-  await eventually('the refusal is written down', async () => {
-    await page.getByLabel('Reference of the page that refused something').fill(reference);
-    await page.getByRole('button', { name: 'Explain' }).click();
-    await page.getByRole('heading', { name: 'Why was this refused?' }).waitFor();
-    return (await page.getByText('https://elsewhere.example/callback').count()) > 0;
-  });
-  await page.getByText('It must equal a redirect URI of the application').waitFor();
-  expect(performance.now() - began).toBeLessThan(60_000);
-});
-
-it('lets an administrator take away what somebody had who leaves', async () => {
-  const { issuer } = demo;
-  const laptop = await (await browser.newContext()).newPage();
-  await laptop.goto(`${issuer}/demo-two/sign-in`);
-  await signIn(laptop, 'ada', 'another correct horse battery');
-  await laptop.getByRole('heading', { name: 'Signed in' }).waitFor();
-  const page = await atTheConsole(administrator.username, administrator.password);
-  const began = performance.now();
-  await page.getByRole('link', { name: 'Organizations' }).click();
-  await page.getByRole('link', { name: 'Demo Two' }).click();
-  await page.getByRole('link', { name: 'People' }).click();
-  await page.getByLabel(/Name, user name/).fill('ada');
-  await page.getByRole('button', { name: 'Search' }).click();
-  await page.getByRole('cell').getByRole('link').first().click();
-  await savePicture(page, 'console-leaver');
-  await page.getByRole('link', { name: 'Disable' }).click();
-  await page.getByText('1 session ends').waitFor();
-  await savePicture(page, 'console-disable');
-  await page.getByRole('button', { name: 'Disable' }).click();
-  await page.getByRole('heading', { name: 'This person is disabled' }).waitFor();
-  await page.getByRole('link', { name: 'Back to this person' }).click();
-  await page.getByText('This person is signed in nowhere.').waitFor();
-  expect(performance.now() - began).toBeLessThan(60_000);
-  await laptop.goto(`${issuer}/demo-two/sign-in`);
-  await signIn(laptop, 'ada', 'another correct horse battery');
-  await laptop.getByText(/wrong/i).first().waitFor();
 });
 
 it('proves who it is by a token of its platform, which it reads for each sign-in, and needs no secret (RFC 7523 §2.2)', async () => {
