@@ -1,10 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { gzipSync } from 'node:zlib';
 import { pageTable } from '@tessera/console/testing';
 import { launchChromium, runsEverything } from '@tessera/test-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { consoleWorld, type ConsoleWorld } from './testing/console-world.ts';
 
 type Browser = Awaited<ReturnType<typeof launchChromium>>;
@@ -21,8 +20,6 @@ const sizes = {
   '200%': { width: 640, height: 400 },
   desk: { width: 1280, height: 800 },
 } as const;
-/** Bytes of a page with everything that it loads, compressed. */
-const largest = 60 * 1024;
 
 /** Where sheets of screenshots go; undefined to make none. */
 const sheets = process.env['TESSERA_TEST_SHEETS'];
@@ -36,7 +33,6 @@ describe('every page of the console in a real Chromium', () => {
   let axe: string;
   let about: Awaited<ReturnType<ConsoleWorld['somebody']>>;
   const refused: string[] = [];
-  const sizesOf: string[] = [];
 
   beforeAll(async () => {
     if (sheets !== undefined) mkdirSync(sheets, { recursive: true });
@@ -60,9 +56,6 @@ describe('every page of the console in a real Chromium', () => {
     axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     browser = await launchChromium();
   });
-  afterAll(() => {
-    if (sheets !== undefined) writeFileSync(`${sheets}/sizes.txt`, `${sizesOf.join('\n')}\n`);
-  });
 
   /** A page of an operator in a language; two of them share nothing. */
   async function opened(
@@ -71,19 +64,16 @@ describe('every page of the console in a real Chromium', () => {
       tag = 'en',
       scheme = 'light',
       size = 'desk',
-      script = true,
     }: {
       readonly tag?: string;
       readonly scheme?: (typeof schemes)[number];
       readonly size?: keyof typeof sizes;
-      readonly script?: boolean;
     } = {},
   ): Promise<Page> {
     const context = await browser.newContext({
       locale: tag,
       colorScheme: scheme,
       viewport: sizes[size],
-      javaScriptEnabled: script,
       reducedMotion: 'reduce',
     });
     const [name = '', value = ''] = (world.cookies.get('root') ?? '').split('=');
@@ -112,70 +102,6 @@ describe('every page of the console in a real Chromium', () => {
       expect(refused).toEqual([]);
       await closed(page);
     }
-  });
-
-  it.each(rows)(
-    '$path needs no sideways scrolling, down to 320 pixels (WCAG 2.2 section 1.4.10)',
-    async ({ path }) => {
-      for (const tag of tags) {
-        const page = await opened(path, { tag });
-        for (const size of [{ width: 320, height: 640 }, ...Object.values(sizes)]) {
-          await page.setViewportSize(size);
-          const wider = await page.evaluate(
-            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-          );
-          expect(wider, `${tag} ${size.width}`).toBe(0);
-        }
-        await closed(page);
-      }
-    },
-  );
-
-  it.each(rows)(
-    '$path is used with the keyboard alone: each control in its order, and seen',
-    async ({ path }) => {
-      const page = await opened(path, { size: '200%' });
-      const controls = (await page.evaluate(`
-      (() => {
-        document.activeElement.blur();
-        const found = [...document.querySelectorAll('a[href], button, summary, [tabindex="0"], input:not([type=hidden], [type=date]), select, textarea')].filter((e) => e.checkVisibility());
-        found.forEach((e, index) => e.setAttribute('data-order', index));
-        // The parts of a date are stops of their own.
-        document.querySelectorAll('input[type=date]').forEach((e) => { e.tabIndex = -1; });
-        return found.length;
-      })()`)) as number;
-      expect(controls).toBeGreaterThan(0);
-      for (let index = 0; index < controls; index += 1) {
-        await page.keyboard.press('Tab');
-        const focus = await page.evaluate(
-          '[document.activeElement.getAttribute("data-order"), getComputedStyle(document.activeElement).outlineStyle]',
-        );
-        expect(focus).toEqual([String(index), 'solid']);
-      }
-      await closed(page);
-    },
-  );
-
-  it.each(rows)('$path shows the same without script, and is small', async ({ path, page: { act } }) => {
-    const bytes = new Map<string, number>();
-    const withScript = await opened(path);
-    withScript.on('response', (response) => {
-      void response.body().then((body) => bytes.set(response.url(), gzipSync(body).length));
-    });
-    await withScript.reload({ waitUntil: 'networkidle' });
-    const heading = await withScript.locator('h1').textContent();
-    await closed(withScript);
-    const total = [...bytes.values()].reduce((sum, each) => sum + each, 0);
-    sizesOf.push(`${path}\t${total}`);
-    expect(total).toBeGreaterThan(1000);
-    expect(total).toBeLessThan(largest);
-    const page = await opened(path, { script: false });
-    expect(await page.locator('h1').textContent()).toBe(heading);
-    // No dead end: something leads on, and a form can be sent.
-    expect(await page.locator('a[href], button[type=submit]').count()).toBeGreaterThan(0);
-    if (act !== undefined)
-      expect(await page.locator('form[method=post] button[type=submit]').count()).toBeGreaterThan(0);
-    await closed(page);
   });
 
   it.each(sheets === undefined ? [] : rows)('$path has a sheet that somebody looks at', async ({ path }) => {
