@@ -120,7 +120,7 @@ it('sets up a service with its API, whose token is for that API', async () => {
   await page.getByRole('heading', { name: 'The application is deleted' }).waitFor();
 });
 
-it('sets up a provider, which says what is wrong until it is right, and somebody signs in with it', async () => {
+it('sets up a provider, which says what is wrong until it is right, and then has its button', async () => {
   const port = await freePort();
   const redirectUri = `${demo.issuer}/login/provider/demo/corp`;
   const provider = await startOpenIdProvider(
