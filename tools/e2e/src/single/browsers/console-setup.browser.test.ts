@@ -120,7 +120,7 @@ it('sets up a service with its API, whose token is for that API', async () => {
   await page.getByRole('heading', { name: 'The application is deleted' }).waitFor();
 });
 
-it('sets up a provider, which says what is wrong until it is right, and somebody signs in with it', async () => {
+it('sets up a provider, which says what is wrong until it is right, and then has its button', async () => {
   const port = await freePort();
   const redirectUri = `${demo.issuer}/login/provider/demo/corp`;
   const provider = await startOpenIdProvider(
@@ -136,7 +136,7 @@ it('sets up a provider, which says what is wrong until it is right, and somebody
   );
   onTestFinished(() => provider.stop());
   const page = await administrator('boss', '');
-  await open(page, 'demo');
+  await open(page, 'Demo');
   await open(page, 'Providers', 'Set up a provider');
   await page.getByText('/login/provider/demo/NAME').waitFor();
   await page.getByLabel('Short name').fill('corp');
@@ -169,7 +169,7 @@ it('sets up a provider, which says what is wrong until it is right, and somebody
 
 it('asks again who somebody is where they have signed out elsewhere, with the next page', async () => {
   const page = await administrator('dora', 'demo');
-  await open(page, 'Settings', 'Change the looks');
+  await open(page, 'Settings');
   await page.getByText('manages this record').waitFor();
   await savePicture(page, 'console-owned');
   const other = await page.context().newPage();
