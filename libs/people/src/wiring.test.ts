@@ -211,7 +211,7 @@ describe('callers', () => {
       verifyApplicationSecret: ['device', 'token'],
       verifyClientAssertion: ['device', 'token'],
       getUser: ['gateway', 'authorize', 'device', 'token', 'admin', 'operator'],
-      batchGetUsers: ['authorize', 'device', 'token'],
+      batchGetUsers: ['authorize', 'device', 'token', 'admin'],
       findUser: ['authorize', 'device', 'admin', 'operator'],
       verifyPassword: ['authorize'],
       replacePassword: ['authorize'],
