@@ -1,4 +1,4 @@
-import { uuid } from '@tessera/kit';
+import { normalizeStart, uuid } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resources';
@@ -122,8 +122,7 @@ function applicationFrom(sent: Sent, kind: ApplicationKind, resources: readonly 
 
 /** A client ID that nobody has, and that tells what it is of. */
 function clientIdFrom(name: string): string {
-  const slug = name
-    .slice(0, 100)
+  const slug = normalizeStart(name, 'NFKD', 100)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
