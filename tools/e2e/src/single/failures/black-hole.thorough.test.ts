@@ -28,7 +28,8 @@ describe.each([setUps.split, setUps['split-mtls']])('a service whose packets are
     network = new CuttableProxy('127.0.0.1', ports.get('token') ?? 0);
     await network.start();
     const only: Record<string, Environment> = {};
-    for (const [name, port] of ports) only[name] = { TESSERA_RPC_PORT: String(port) };
+    const peers = peersOf((name) => `127.0.0.1:${ports.get(name)}`);
+    for (const [name, port] of ports) only[name] = { TESSERA_RPC_PORT: String(port), ...peers };
     Object.assign(
       only['gateway'] ?? {},
       peersOf((name) => `127.0.0.1:${name === 'token' ? network.port : ports.get(name)}`),
