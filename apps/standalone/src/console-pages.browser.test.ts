@@ -24,8 +24,8 @@ const sizes = {
 /** Where sheets of screenshots go; undefined to make none. */
 const sheets = process.env['TESSERA_TEST_SHEETS'];
 
-// One that has come from the issuer, and those that send the browser there, show nothing.
-const rows = pageTable.filter(({ path }) => !['/start', '/callback'].includes(path));
+// One that has come from the issuer, those that send the browser there, and a style sheet show nothing.
+const rows = pageTable.filter(({ path }) => !['/start', '/callback', '/looks.css'].includes(path));
 
 describe('every page of the console in a real Chromium', () => {
   let world: ConsoleWorld;

@@ -59,6 +59,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   event: 'narrows a search down',
   outcome: 'narrows a search down',
   'List.status': 'narrows a search down',
+  'List.kind': 'narrows a search down',
   pageToken: 'a place in an order, of which the caller sees only the own records',
   owner: 'as whom somebody writes: it names nothing of a tenant',
   etag: 'tried with the calls that delete; smoke --isolation tries it with every call',
