@@ -117,55 +117,6 @@ it('lets a help desk find out why somebody cannot sign in, and let them in again
     .waitFor();
 });
 
-it('explains a refusal by the reference on its page', async () => {
-  const theirs = await (await browser.newContext()).newPage();
-  const query = new URLSearchParams({
-    client_id: 'demo-web',
-    response_type: 'code',
-    redirect_uri: 'https://elsewhere.example/callback',
-  });
-  await theirs.goto(`${demo.issuer}/authorize?${query.toString()}`);
-  const reference = (await theirs.locator('code').textContent()) ?? '';
-  const page = await atTheConsole('helper');
-  const began = performance.now();
-  await eventually('the refusal is written down', async () => {
-    await page.getByLabel('Reference of the page that refused something').fill(reference);
-    await page.getByRole('button', { name: 'Explain' }).click();
-    await page.getByRole('heading', { name: 'Why was this refused?' }).waitFor();
-    return (await page.getByText('https://elsewhere.example/callback').count()) > 0;
-  });
-  await page.getByText('It must equal a redirect URI of the application').waitFor();
-  expect(performance.now() - began).toBeLessThan(60_000);
-});
-
-it('lets an administrator take away what somebody had who leaves', async () => {
-  const { issuer } = demo;
-  const laptop = await (await browser.newContext()).newPage();
-  await laptop.goto(`${issuer}/demo-two/sign-in`);
-  await signInAsAdministrator(laptop, 'ada', 'another correct horse battery');
-  await laptop.getByRole('heading', { name: 'Signed in' }).waitFor();
-  const page = await atTheConsole('boss');
-  const began = performance.now();
-  await page.getByRole('link', { name: 'Organizations' }).click();
-  await page.getByRole('link', { name: 'Demo Two' }).click();
-  await page.getByRole('link', { name: 'People' }).click();
-  await page.getByLabel(/Name, user name/).fill('ada');
-  await page.getByRole('button', { name: 'Search' }).click();
-  await page.getByRole('cell').getByRole('link').first().click();
-  await savePicture(page, 'console-leaver');
-  await page.getByRole('link', { name: 'Disable' }).click();
-  await page.getByText('1 session ends').waitFor();
-  await savePicture(page, 'console-disable');
-  await page.getByRole('button', { name: 'Disable' }).click();
-  await page.getByRole('heading', { name: 'This person is disabled' }).waitFor();
-  await page.getByRole('link', { name: 'Back to this person' }).click();
-  await page.getByText('This person is signed in nowhere.').waitFor();
-  expect(performance.now() - began).toBeLessThan(60_000);
-  await laptop.goto(`${issuer}/demo-two/sign-in`);
-  await signInAsAdministrator(laptop, 'ada', 'another correct horse battery');
-  await laptop.getByText(/wrong/i).first().waitFor();
-});
-
 it('proves who it is by a token of its platform, which it reads for each sign-in, and needs no secret (RFC 7523 §2.2)', async () => {
   const [platform, port] = [await startWorkloadIssuer(await freePort()), await freePort()];
   const folder = await mkdtemp(join(tmpdir(), 'tessera-token-'));
