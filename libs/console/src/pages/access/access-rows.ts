@@ -12,6 +12,8 @@ import { deletePersonPage, disablePage, enablePage } from './status-pages.ts';
 import { withdrawAllPage, withdrawPage } from './withdraw-pages.ts';
 
 const own = { formTarget: 'own' } as const;
+/** It gives a right, or destroys something. */
+const grave = { ...own, needsFresh: true } as const;
 const users = UsersService.method;
 const sessions = SessionsService.method;
 const grants = GrantsService.method;
@@ -31,14 +33,14 @@ export const accessRows: readonly ConsolePageRow[] = [
     page: sessionsPage,
   },
   {
-    ...own,
+    ...grave,
     path: `${person}/sessions/:session/end`,
     title: 'Sign out of this browser?',
     who: { sees: [users.get, sessions.list], does: [sessions.endSessions] },
     page: endSessionPage,
   },
   {
-    ...own,
+    ...grave,
     path: `${person}/sign-out`,
     title: 'Sign this person out everywhere?',
     who: { sees: [users.get, sessions.list], does: [sessions.endSessions] },
@@ -52,14 +54,14 @@ export const accessRows: readonly ConsolePageRow[] = [
     page: grantsPage,
   },
   {
-    ...own,
+    ...grave,
     path: `${person}/access/:application`,
     title: 'Take access back from this application?',
     who: { sees: [users.get, grants.list], does: [consents.delete] },
     page: withdrawPage,
   },
   {
-    ...own,
+    ...grave,
     path: `${person}/access`,
     title: 'Take access back from all applications?',
     who: { sees: [users.get, grants.list], does: [grants.revokeGrants] },
@@ -73,28 +75,28 @@ export const accessRows: readonly ConsolePageRow[] = [
     page: approvalsPage,
   },
   {
-    ...own,
+    ...grave,
     path: `${person}/approvals/:approval`,
     title: 'Deny this request?',
     who: { sees: [users.get, approvals.list], does: [approvals.cancel] },
     page: denyApprovalPage,
   },
   {
-    ...own,
+    ...grave,
     path: `${person}/disable`,
     title: 'Disable this person?',
     who: { sees: [users.get, users.update], does: [users.update] },
     page: disablePage,
   },
   {
-    ...own,
+    ...grave,
     path: `${person}/enable`,
     title: 'Enable this person?',
     who: { sees: [users.get], does: [users.update] },
     page: enablePage,
   },
   {
-    ...own,
+    ...grave,
     path: `${person}/delete`,
     title: 'Delete this person?',
     who: { sees: [users.get, users.delete], does: [users.delete] },

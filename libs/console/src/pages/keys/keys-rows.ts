@@ -5,27 +5,29 @@ import { keysPage } from './keys-page.ts';
 
 const { list, rotate, withdraw } = KeysService.method;
 const own = { formTarget: 'own' } as const;
+/** It gives a right, or destroys something. */
+const grave = { ...own, needsFresh: true } as const;
 const path = '/o/:tenant/keys';
 
 /** The rows of the table of pages for signing keys, which operators see alone. */
 export const keysRows: readonly ConsolePageRow[] = [
   { ...own, path, title: 'Signing keys', who: { sees: [list] }, page: keysPage },
   {
-    ...own,
+    ...grave,
     path: `${path}/rotate`,
     title: 'Rotate the signing keys?',
     who: { sees: [list], does: [rotate] },
     page: rotateKeysPage,
   },
   {
-    ...own,
+    ...grave,
     path: `${path}/rotate-now`,
     title: 'Rotate the signing keys at once?',
     who: { sees: [list], does: [rotate] },
     page: rotateKeysNowPage,
   },
   {
-    ...own,
+    ...grave,
     path: `${path}/withdraw/:key`,
     title: 'Withdraw this signing key?',
     who: { sees: [list], does: [withdraw] },
