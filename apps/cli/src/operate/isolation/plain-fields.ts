@@ -9,7 +9,7 @@ const plain: ReadonlySet<string> = new Set(
   `accentColor accentColorDark actor approval assignableBy attribute audiences authenticatedStart
   authenticationPolicy backchannelLogoutUri country delivery description descriptions endpoints event fileName formatted
   DeclaredClaim.list DeclaredClaim.path DeclaredClaim.rolePrefix DeclaredTrust.audience DeclaredTrust.subject
-  ListApplicationsRequest.kind
+  Application.kind ListApplicationsRequest.kind
   grantTypes homepage idTokenClaims idTokenSigningAlgorithm issuer jwksUri kinds locality logo maxAge logoutRedirectUriPrefixes logoutRedirectUris
   loopbackPorts name notificationEndpoint outcome owner owners passkeyDomain password passwordHash pkce
   policyUri postalCode publicKeys publisher purpose reason redirectUriPrefixes redirectUris region registration
