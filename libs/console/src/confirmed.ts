@@ -33,7 +33,7 @@ export interface Done {
   readonly secret?: string | undefined;
   /** A page of the person; the person itself if absent. */
   readonly next?: { readonly page: string; readonly label: string };
-  /** There is no such person any more. */
+  /** The person was deleted. */
   readonly isGone?: boolean;
 }
 

@@ -240,7 +240,7 @@ export async function startKubernetesApi(): Promise<KubernetesApi> {
   };
 }
 
-/** Takes away what is not declared any more, as `kubectl apply` does. */
+/** Removes what is no longer declared, as `kubectl apply` does. */
 function withoutKeysOf(spec: unknown): Body {
   return Object.fromEntries(Object.keys(spec ?? {}).map((key) => [key, null]));
 }

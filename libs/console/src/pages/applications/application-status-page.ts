@@ -17,7 +17,7 @@ function changed(visit: Visit, etag: string, status: 'active' | 'disabled') {
   return { tenantId, application: { clientId, etag, status }, updateMask: { paths: ['status'] } };
 }
 
-/** Stops an application at once, whoever owns it. */
+/** Stops an application of any owner at once. */
 export const disableApplicationPage: ConsolePage = confirmPage({
   ...about,
   message: "People can't sign in to {name}, and its tokens stop working, until somebody enables it again.",

@@ -79,7 +79,7 @@ const changes: Readonly<Record<string, string>> = {
   too_few_factors: 'The sign-in was weaker than asked for. The person signs in again, with a second step.',
   user_inactive: 'The person is disabled, locked or gone. Look at the person.',
   ended_since: 'Everything issued before has ended since, as by a new password. The person signs in again.',
-  expired: 'It came too late. Whoever asked begins again.',
+  expired: 'It came too late. Start again with a new request.',
   revoked: 'It was taken back. The audit trail says by whom.',
   reuse_detected: 'A refresh token was used twice, as if it had been stolen. The person signs in again.',
   wrong_verifier: 'What the application sent does not belong to its first request (code_verifier, RFC 7636).',
