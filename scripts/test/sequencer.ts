@@ -25,6 +25,7 @@ export const longest: readonly string[] = [
   'faults',
   'redis-cluster',
   // Of the unit tests, which have a turn of their own.
+  'no-right-appears',
   'every-page.browser',
   'every-method',
   'wiring',
