@@ -9,7 +9,7 @@ import {
 } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { uuid } from '@tessera/kit';
-import { ConnectError, declaredAccess } from '@tessera/rpc';
+import { Code, ConnectError, declaredAccess } from '@tessera/rpc';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { nouns } from '../../records/nouns.ts';
 import { administeredMethods } from './administration.ts';
@@ -238,6 +238,7 @@ function requestsOf(name: string, method: DescMethod, without: readonly string[]
     ...of,
     name,
     doors: ['tenantId'],
+    untried: (words) => words.startsWith(`${Code.PermissionDenied} `) && !words.includes(' is for operators'),
     // The control is what the operator may do, as some calls are not for administrators of tenants.
     ask: async (as, request, owner) =>
       as.id === owner.id ? asOperator(as, request) : answerTo(as, name, request, await as.token()),

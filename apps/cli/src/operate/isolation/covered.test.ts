@@ -1,11 +1,17 @@
 import { readdirSync } from 'node:fs';
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { DescService } from '@tessera/rpc';
 import { UpdateUserRequestSchema } from '@tessera/proto-gen/admin-users';
 import { describe, expect, it } from 'vitest';
 import { unknownFields } from './administration-requests.ts';
 import { administeredServices } from './administration.ts';
-import { randomLike } from './crossing.ts';
+import { cross, randomLike, type Answer } from './crossing.ts';
 import { unknownPaths } from './public-requests.ts';
+
+const answered = (words: string): Answer => ({ words, text: words, tookNothing: true });
+const taken = (name: string) => answered(name === 'theirs-name' ? '6 taken' : '0 made');
+const refused = () => answered('7 no');
+const made = () => answered('0 made');
 
 describe('smoke --isolation', () => {
   it('tries every path of the server, or says why not', () => {
@@ -42,5 +48,28 @@ describe('smoke --isolation', () => {
     expect(randomLike('usr_aB3-_')).toMatch(/^usr_[a-z][A-Z][1-9]-_$/);
     expect(randomLike('https://a1.example')).toMatch(/^https:\/\/[a-z][1-9]\.[a-z]{7}$/);
     expect(randomLike('eyJhbGci.eyJzdWIi.c2ln')).toMatch(/^eyJhbGci\.eyJzdWIi\.[a-z][1-9][a-z]{2}$/);
+  });
+
+  it.each([
+    [
+      'a value that is answered otherwise than an unknown one',
+      taken,
+      'answered "6 taken", an unknown value "0 made"',
+    ],
+    ['a value that was not tried, as who asks may not', refused, 'not tried, as who asks is answered "7 no"'],
+    ['nothing where both are answered alike', made, undefined],
+  ])('names %s', async (_what, ask, problem) => {
+    const good = {
+      name: 'Create',
+      values: async (of: { id: string }) => ({ tenantId: of.id, name: `${of.id}-name` }),
+      ask: async (_as: { id: string }, { name }: JsonObject) => ask(String(name)),
+      doors: ['tenantId'],
+      untried: (words: string) => words.startsWith('7 '),
+    };
+    const tried = await Array.fromAsync(cross(good, { id: 'ours' }, { id: 'theirs' }));
+    expect(tried.find(({ crossing }) => crossing === 'Create with name')).toEqual({
+      crossing: 'Create with name',
+      problem,
+    });
   });
 });

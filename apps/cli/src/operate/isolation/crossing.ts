@@ -35,6 +35,8 @@ export interface GoodRequest<P extends Asking> {
   readonly apart?: true;
   /** Names of values that tell nothing of their owner, and are answered otherwise than unknown ones. */
   readonly open?: readonly string[];
+  /** Whether an answer is one to who may not ask at all, so that no value was tried. */
+  readonly untried?: (words: string) => boolean;
 }
 
 type Path = readonly string[];
@@ -75,7 +77,11 @@ export async function* cross<P extends Asking>(
     const isOpen = choice.some((path) => good.open?.includes(path.at(-1) ?? ''));
     const isSame = isOpen ? !crossed.endsWith('(tells of the owner)') : crossed === unknown;
     const crossing = `${good.name} with ${choice.map((path) => path.join('.')).join(', ')}`;
-    yield { crossing, problem: isSame ? undefined : `answered "${crossed}", an unknown value "${unknown}"` };
+    const atDoor = choice.some((path) => good.doors?.includes(path.at(-1) ?? ''));
+    if (!isSame) yield { crossing, problem: `answered "${crossed}", an unknown value "${unknown}"` };
+    else if (!atDoor && good.untried?.(unknown) === true)
+      yield { crossing, problem: `not tried, as who asks is answered "${unknown}"` };
+    else yield { crossing, problem: undefined };
   }
   if (unknown === undefined) return;
   // The control comes after them: they took nothing from the owner.

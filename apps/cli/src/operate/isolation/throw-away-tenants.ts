@@ -68,7 +68,8 @@ function declared(of: ThrowAwayTenant): string {
          redirectUris: ['${redirectUri}'], scopes: [openid]}
       - {clientId: ${of.tv}, name: TV, type: public, grantTypes: [device_code], scopes: [openid]}
       - {clientId: ${of.desk}, name: Desk, ${confidential}, grantTypes: [ciba], scopes: [openid], ciba: {approval: page}}
-      - {clientId: ${of.robot}, name: Robot, ${confidential}, grantTypes: [client_credentials], scopes: [${[...adminScopes.keys()].join()}]}`;
+      - {clientId: ${of.robot}, name: Robot, ${confidential}, grantTypes: [client_credentials], scopes: [${[...adminScopes.keys()].join()}],
+         owners: ['*']}`;
 }
 
 /** Declares what a tenant has. */
