@@ -3,7 +3,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import { readActor } from './actor.ts';
 import { cancelled, hopMs, minimumMs, rootCall } from './call-options.ts';
 import type { Actor, CallContext, CallerName, Principal } from './call.ts';
-import { systemClock, systemRandom, ulid, unlessAborted, type CallTime } from '@tessera/kit';
+import { systemClock, systemRandom, ulid, type CallTime } from '@tessera/kit';
 import type { TraceOrigin } from './call-traces.ts';
 
 /** What is known about a call when it arrives. */
@@ -31,6 +31,8 @@ export class ServedCall implements CallContext, CallTime {
   readonly deadline: number;
   readonly origin: TraceOrigin | undefined;
   readonly #cancellable: boolean;
+  /** Waits that a cancellation ends: most calls end without one, and a signal with its listener costs more. */
+  readonly #waiting = new Set<(reason: ConnectError) => void>();
   #controller: AbortController | undefined;
   #finished = false;
 
@@ -78,7 +80,9 @@ export class ServedCall implements CallContext, CallTime {
 
   /** The caller gave up: aborts the signal and wakes the waiting handler. Without effect once the call is finished. */
   cancel(reason = cancelled()): void {
-    if (!this.#finished) (this.#controller ??= new AbortController()).abort(reason);
+    if (this.#finished) return;
+    (this.#controller ??= new AbortController()).abort(reason);
+    for (const end of this.#waiting) end(this.cancellation ?? reason);
   }
 
   /** The handler is done: work that it left running is no longer aborted. */
@@ -88,6 +92,21 @@ export class ServedCall implements CallContext, CallTime {
 
   /** The outcome of `work`, or a rejection as soon as the call is cancelled. */
   untilCancelled<T>(work: Promise<T>): Promise<T> {
-    return unlessAborted(this.signal, work);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const { cancellation } = this;
+    if (cancellation === undefined) this.#waiting.add(reject);
+    else reject(cancellation);
+    const ended = (): void => void this.#waiting.delete(reject);
+    work.then(
+      (outcome) => {
+        ended();
+        resolve(outcome);
+      },
+      (error: unknown) => {
+        ended();
+        reject(error);
+      },
+    );
+    return promise;
   }
 }
