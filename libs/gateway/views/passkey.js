@@ -19,6 +19,8 @@ const form = /** @type {HTMLFormElement | null} */ (document.querySelector('form
 const offer = /** @type {HTMLInputElement | null} */ (document.getElementById('passkeys'));
 
 let asking = new AbortController();
+/** Ends what is fetched once a form is sent: the sign-in that it ends would be begun again. */
+let leaving = new AbortController();
 /** Ends with the last request to the browser, whatever came of it. */
 let last = Promise.resolve();
 let isDialogOpen = false;
@@ -94,8 +96,10 @@ const isAborted = (error) => error instanceof DOMException && error.name === 'Ab
  */
 async function renew(of) {
   renewed = Date.now();
+  const { signal } = leaving;
   for (const address of (of.dataset['fresh'] ?? '').split(' ').filter((each) => each !== '')) {
-    const page = await fetch(address, { headers: { accept: 'text/html' } })
+    if (signal.aborted) return;
+    const page = await fetch(address, { headers: { accept: 'text/html' }, signal })
       .then(async (answer) => new DOMParser().parseFromString(await answer.text(), 'text/html'))
       .catch(() => undefined);
     const fresh = /** @type {HTMLFormElement | null | undefined} */ (
@@ -142,17 +146,19 @@ async function arm(of) {
       if (isAborted(error)) return;
     }
     const wait = asking;
+    const { signal } = leaving;
     if (Date.now() - began >= personMs) tries = 0;
     else await new Promise((resolve) => setTimeout(resolve, personMs * tries));
-    if (wait !== asking) return;
+    if (wait !== asking || signal.aborted) return;
     await renew(of);
-    if (wait !== asking) return;
+    if (wait !== asking || signal.aborted) return;
   }
 }
 
 /** @param {HTMLFormElement} of the form */
 async function askByButton(of) {
   isDialogOpen = true;
+  if (leaving.signal.aborted) leaving = new AbortController();
   try {
     await ask(of);
   } catch (error) {
@@ -166,9 +172,9 @@ async function askByButton(of) {
 
 /** @param {HTMLFormElement} of the form */
 async function keepFresh(of) {
-  if (isDialogOpen || document.hidden || Date.now() - renewed < freshMs) return;
+  if (isDialogOpen || leaving.signal.aborted || document.hidden || Date.now() - renewed < freshMs) return;
   await renew(of);
-  if (!isDialogOpen) await arm(of);
+  if (!isDialogOpen && !leaving.signal.aborted) await arm(of);
 }
 
 /** Whether the person has put it off; a browser that stores nothing is not asked. */
@@ -218,6 +224,9 @@ async function start() {
   // It is offered on the page, whatever comes of it.
   if (form.dataset['alone'] !== undefined && (await makesAlone())) ask(form, 'conditional').catch(() => {});
   if (form.dataset['passkey'] !== 'get') return;
+  document.addEventListener('submit', (event) => {
+    if (!event.defaultPrevented) leaving.abort();
+  });
   document.addEventListener('visibilitychange', () => void keepFresh(form));
   setInterval(() => void keepFresh(form), freshMs / 4);
   await arm(form);

@@ -64,3 +64,14 @@ export function requestAgain(parameters: ReadonlyMap<string, string>): RequestAg
     redirectUri: named.get('redirect_uri') ?? '',
   };
 }
+
+/**
+ * The path of a request that shows a page and redirects to no client, whoever has signed in meanwhile (OIDC Core
+ * §3.1.2.1).
+ */
+export function showingPage(path: string): string {
+  const [endpoint = '', query = ''] = path.split('?');
+  const prompts = new Set(new URLSearchParams(query).get('prompt')?.split(' ') ?? []).add('login');
+  const others = query.split('&').filter((each) => !each.startsWith('prompt='));
+  return `${endpoint}?${[...others, `prompt=${[...prompts].join('+')}`].join('&')}`;
+}

@@ -8,7 +8,7 @@ import { countMailRequest } from '../count-mail-request.ts';
 import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { sendMismatch } from './mismatch.ts';
 import { fieldsOfForm, purpose } from '../form.ts';
-import { requestAgain } from './carried-request.ts';
+import { requestAgain, showingPage } from './carried-request.ts';
 import type { PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../send-page.ts';
 import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
@@ -176,12 +176,17 @@ export function sendElsewhere(
   return sendMismatch({ request, reply, gateway, browserId, tenantId, formTarget, resume });
 }
 
-/** Where the browser gets the page of a sign-in anew: as it is, or once it is over the one that begins it again. */
-function addressesAnew(place: SignInPlace, interactionId: string): readonly string[] {
-  const { page, path, home = path, fields } = place;
-  if (page !== undefined) return [withParameters(home, { tenant: page.tenantId })];
+/**
+ * Where the browser gets the page of a sign-in anew: as it is, or once it is over the one that begins it again. Nobody
+ * is known on the first page, and whoever signs in elsewhere meanwhile gets no code by it.
+ */
+function addressesAnew(place: SignInPlace, interactionId: string, step: string): readonly string[] {
+  const { page: known, path, home = path, fields } = place;
+  if (known !== undefined) return [withParameters(home, { tenant: known.tenantId })];
   const again = requestAgain(new Map(fields.map(({ name, value }) => [name, value])));
-  return [loginPath(interactionId, again?.text), ...(again?.path === undefined ? [] : [again.path])];
+  const page = loginPath(interactionId, again?.text);
+  if (again?.path === undefined) return [page];
+  return [page, step === passwordPage.name ? showingPage(again.path) : again.path];
 }
 
 /** The form with which somebody else begins the request anew; undefined where it cannot. */
@@ -248,7 +253,7 @@ export async function sendStep(
       passkey: passkey && {
         ...passkey,
         interactionId: isFirst && interactionId,
-        fresh: addressesAnew(place, interactionId),
+        fresh: addressesAnew(place, interactionId, name),
       },
       ...step.data(view),
       ...(await step.load?.(context, { interaction, shown })),

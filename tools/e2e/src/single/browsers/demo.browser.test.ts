@@ -44,7 +44,11 @@ describe('the demo in a real Chromium', () => {
     const complaints: string[] = [];
     page.on(
       'console',
-      (message) => void (['error', 'warning'].includes(message.type()) && complaints.push(message.text())),
+      (message) =>
+        void (
+          ['error', 'warning'].includes(message.type()) &&
+          complaints.push(`${message.text()} ${message.location().url}`)
+        ),
     );
     await page.goto(`${baseUrl}/`);
     await page.getByRole('link', { name: 'Sign in with Tessera' }).click();
@@ -52,9 +56,13 @@ describe('the demo in a real Chromium', () => {
     await page.getByRole('heading', { name: 'Signed in' }).waitFor();
     expect(await page.content()).toContain('The nonce of the ID token matches');
     await savePicture(page, 'demo-result');
+    // The page behind each link, as what is there already has the same heading.
+    const first = page.url();
     await page.getByRole('link', { name: 'Sign in again' }).click();
+    await page.waitForURL(({ href, pathname }) => pathname === '/demo/callback' && href !== first);
     await page.getByRole('heading', { name: 'Signed in' }).waitFor();
     await page.getByRole('link', { name: 'Sign out' }).click();
+    await page.waitForURL(({ pathname }) => pathname !== '/demo/callback');
     await page.goto(`${baseUrl}/demo/sign-in`);
     await page.getByLabel('Password').waitFor();
     expect(complaints).toEqual([]);

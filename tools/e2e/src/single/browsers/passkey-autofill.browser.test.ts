@@ -130,6 +130,55 @@ describe('passkeys by autofill in a real Chromium', () => {
     });
   });
 
+  it('are not asked for again once the password is sent, as that would begin another sign-in', async () => {
+    await server.call('Create', { user: { username: 'ole', password } });
+    await withDevice(async (device) => {
+      const { page } = device;
+      await page.addInitScript(recorder(false));
+      await open(page);
+      const answered = Promise.withResolvers<void>();
+      await page.route('**/login', async (route) => {
+        await answered.promise;
+        await route.continue();
+      });
+      const sent = page.waitForRequest('**/login');
+      const signingIn = byPassword(page, 'ole');
+      await sent;
+      const begun: string[] = [];
+      page.on('request', (request) => void begun.push(new URL(request.url()).pathname));
+      // Longer than a browser that answers by itself is left alone.
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      expect(begun).toEqual([]);
+      answered.resolve();
+      await signingIn;
+      await heading(page, 'Sign in without a password next time?');
+    });
+  });
+
+  it('bring no code to a page that stood open while its person signed in elsewhere (RFC 6749 §4.1)', async () => {
+    await server.call('Create', { user: { username: 'olle', password } });
+    await withDevice(async (device) => {
+      const { page } = device;
+      await device.noAutofill();
+      await page.clock.install();
+      await open(page);
+      const another = await page.context().newPage();
+      await open(another);
+      await byPassword(another, 'olle');
+      await heading(another, 'Signed in');
+      await new Promise((resolve) => setTimeout(resolve, 31_000));
+      const paths: string[] = [];
+      page.on('request', (request) => void paths.push(new URL(request.url()).pathname));
+      const renewed = page.waitForResponse((answer) => answer.url().includes('/authorize?'));
+      await page.clock.fastForward('06:00');
+      const location = (await (await renewed).allHeaders())['location'] ?? '';
+      expect(location).toContain('/login?interaction=');
+      await byPassword(page, 'olle');
+      await heading(page, 'Sign in without a password next time?');
+      expect(paths).not.toContain('/demo/callback');
+    });
+  }, 150_000);
+
   it('work on a page that stood open longer than its sign-in, and so does the password', async () => {
     await withDevice(async (device) => {
       const { page } = device;
