@@ -5,7 +5,7 @@ import { UpdateUserRequestSchema } from '@tessera/proto-gen/admin-users';
 import { describe, expect, it } from 'vitest';
 import { unknownFields } from './administration-requests.ts';
 import { administeredServices } from './administration.ts';
-import { cross, randomLike, type Answer } from './crossing.ts';
+import { cross, randomLike, type Answer, type Tried } from './crossing.ts';
 import { unknownPaths } from './public-requests.ts';
 
 const answered = (words: string): Answer => ({ words, text: words, tookNothing: true });
@@ -66,7 +66,8 @@ describe('smoke --isolation', () => {
       doors: ['tenantId'],
       untried: (words: string) => words.startsWith('7 '),
     };
-    const tried = await Array.fromAsync(cross(good, { id: 'ours' }, { id: 'theirs' }));
+    const tried: Tried[] = [];
+    for await (const each of cross(good, { id: 'ours' }, { id: 'theirs' })) tried.push(each);
     expect(tried.find(({ crossing }) => crossing === 'Create with name')).toEqual({
       crossing: 'Create with name',
       problem,
