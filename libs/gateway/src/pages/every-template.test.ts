@@ -1,7 +1,7 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { loadLanguages } from '@tessera/languages';
 import { hostileTexts } from '@tessera/pages/testing';
-import { gzipSync } from 'node:zlib';
 import { pageTemplates, samplePage, templates } from '../testing/sample-pages.ts';
 
 const pages = [
