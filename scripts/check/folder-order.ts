@@ -12,7 +12,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'apps/standalone': `administer.ts banner.ts development-secret.ts welcome-link.ts config.ts demo-client compose.ts main.ts`,
   'libs/admin': `config.ts complete-impact.ts shown-lock.ts telling-what-ended.ts local-administration.ts offered-to-command.ts rules audit
     sessions consents access serve-administration.ts forward.ts wiring.ts index.ts`,
-  'libs/audit': `audit-row.ts event-base.ts refusal-details.ts audit-insert.ts audit-floods.ts audit-purge.ts audit-batch.ts
+  'libs/audit': `what-to-change.ts audit-row.ts event-base.ts refusal-details.ts audit-insert.ts audit-floods.ts audit-purge.ts audit-batch.ts
     search index.ts`,
   'libs/authorize': `config.ts browser-call.ts store request audit.ts visits codes sessions limits methods/password
     methods/passkey methods/totp methods/mail-code methods/upstream consent interaction logout messages.ts account

@@ -115,7 +115,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folders: ['libs/console'],
-    may: [...ofServices, 'pages/plot'],
+    may: [...ofServices, 'audit/what-to-change', 'pages/plot'],
     message: 'libs/console is an application: it calls the administration API, and imports no service.',
     ...handed,
     tests: [...testsOfServices, 'pages/plot'],
@@ -186,6 +186,7 @@ export const importRules: readonly ImportRule[] = [
     may: [
       ...services,
       'admin/command',
+      'audit/what-to-change',
       'directory/apply-file',
       'directory/json-schema',
       'directory/stored-secrets',

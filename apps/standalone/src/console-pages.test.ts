@@ -1,4 +1,5 @@
 import { get } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { adminRoles } from '@tessera/oauth';
 import { hostileTexts } from '@tessera/pages/testing';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
@@ -63,6 +64,25 @@ function opens({ role, own }: Visitor, methods: readonly DescMethod[]): boolean 
   });
 }
 
+const patterns = rows.map(({ path, who }) => ({
+  path,
+  who,
+  pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`),
+}));
+
+type Row = Pick<(typeof rows)[number], 'path' | 'who'>;
+
+/** Whether the API lets somebody do what a page is for. Providers are looked at, too, by who may not test them. */
+function isOffered(visitor: Visitor, { path, who: { sees, does = [] } }: Row): boolean {
+  return opens(visitor, path === '/o/:tenant/providers/:provider' ? sees : [...sees, ...does]);
+}
+
+/** Whether a link leads to a page that is offered to somebody. */
+function leadsOn(visitor: Visitor, to: string): boolean {
+  const row = patterns.find(({ pattern }) => pattern.test(to));
+  return row === undefined ? to === '/sign-out' : isOffered(visitor, row);
+}
+
 const refused = /The access token does not have (?:the scope|one of the scopes) admin\.|is for operators/;
 
 describe.each(visitors)('$who', (visitor) => {
@@ -78,6 +98,18 @@ describe.each(visitors)('$who', (visitor) => {
     if (status === 403) expect(unescaped(html)).toMatch(refused);
   });
 
+  const offered = rows.filter(
+    (row) => isOffered(visitor, row) && (own === 'ops' || row.path.startsWith('/o/')),
+  );
+
+  it.each(offered)('finds nothing on $path that the API would refuse them', async ({ path }) => {
+    const { status, html } = await visit(await pathFor(path, of), cookie());
+    expect(status).toBe(200);
+    const links = [...html.matchAll(/<a [^>]*href="\/console([^"?]*)/g)].map(([, to = '']) => unescaped(to));
+    expect(links).toContain('/sign-out');
+    expect(links.filter((to) => !leadsOn(visitor, to))).toEqual([]);
+  });
+
   it.each(rows.filter(({ page }) => page.act))(
     'does what $path offers as far as the API lets them',
     async ({ path, who: { sees, does = [] } }) => {
@@ -86,7 +118,10 @@ describe.each(visitors)('$who', (visitor) => {
       const at = world.pathOf(path, { ...person, ...(await ownRecords(on, path, of)) });
       const shown = await visit(at, cookie());
       if (!opens(visitor, sees)) return expect(shown.status).toBe(403);
-      const { status, html } = await submit(at, cookie(), { ...hiddenOf(shown.html), ...filledIn(path) });
+      const hidden = hiddenOf(shown.html);
+      // A form on the page of a record is not even there for who may not send it.
+      if (hidden['csrf'] === undefined) return expect(opens(visitor, does)).toBe(false);
+      const { status, html } = await submit(at, cookie(), { ...hidden, ...filledIn(path) });
       expect([200, 303].includes(status) ? 'done' : status).toBe(opens(visitor, does) ? 'done' : 403);
       if (status === 403) expect(unescaped(html)).toMatch(refused);
     },
@@ -312,9 +347,13 @@ describe('why something was refused', () => {
       'It must equal a URI.',
       'The application is for people with one of its roles.',
       `href="/console/o/acme/people/${ada}"`,
-      'href="/console/o/acme/applications/acme-own"',
     ])
       expect(html).toContain(text);
+    // Help desks see no applications, so that nothing leads them there.
+    const link = 'href="/console/o/acme/applications/acme-own"';
+    expect(html).not.toContain(link);
+    const seen = await visit(`/o/acme/why?reference=${reference}`, cookies.get('root') ?? '');
+    expect(seen.html).toContain(link);
     // Operators need not know the organization.
     expect((await visit(`/why?reference=${reference}`, cookie)).location).toBe(
       `/console/o/acme/why?reference=${reference}`,
@@ -520,6 +559,33 @@ it('is shown in the language of the browser, and strictly', async () => {
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; script-src 'self'; connect-src 'self'; form-action 'self'",
   );
   expect(headers.get('cache-control')).toBe('no-store');
+});
+
+it('has no page of more than 60 KB in all, compressed, with its style and scripts', async () => {
+  const cookie = cookies.get('root') ?? '';
+  const weights = new Map<string, number>();
+  const weightOf = async (address: string) => {
+    const known = weights.get(address);
+    if (known !== undefined) return known;
+    const { html } = await visit(address, cookie);
+    const weight = gzipSync(html).length;
+    weights.set(address, weight);
+    return weight;
+  };
+  const pages: { readonly path: string; readonly weight: number }[] = [];
+  for (const { path } of rows) {
+    const { status, html } = await visit(await pathFor(path, 'acme'), cookie);
+    expect([path, status]).toEqual([path, 200]);
+    const assets = [...html.matchAll(/(?:src|href)="\/console(\/assets\/[^"]+)"/g)];
+    const weighed = await Promise.all(assets.map(async ([, address = '']) => weightOf(address)));
+    pages.push({ path, weight: weighed.reduce((sum, each) => sum + each, gzipSync(html).length) });
+  }
+  const heaviest = pages.toSorted((one, other) => other.weight - one.weight).slice(0, 5);
+  if (process.env['TESSERA_TEST_SIZES'] !== undefined) process.stdout.write(`${JSON.stringify(heaviest)}\n`);
+  expect(
+    pages.filter(({ weight }) => weight > 60 * 1024),
+    JSON.stringify(heaviest),
+  ).toEqual([]);
 });
 
 it('sends no access token to a browser, in any answer to all of this (OAuth 2.0 for Browser-Based Apps, section 6.1)', () => {

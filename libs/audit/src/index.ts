@@ -7,6 +7,7 @@
  *     admin ─> search-audit ─> audit-page   rows of one schema, newest first
  *     account page ─> person-events   the latest rows about one person
  *     audit-purge ──> deletes rows older than the retention
+ *     console and command ─> what-to-change   sentences for the reasons of refusals
  */
 export { createAuditBatch, type AuditBatch } from './audit-batch.ts';
 export { auditInsert, auditRecords } from './audit-insert.ts';

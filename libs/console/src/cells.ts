@@ -22,6 +22,11 @@ export function browserCell(userAgent: string): Cell {
     : { sentence: '{browser} on {system}', values: { browser, system } };
 }
 
+/** A link to the page that does something, for those who may do it. */
+export function actCell(sentence: string, href: string): Cell {
+  return { sentence, href, isAct: true };
+}
+
 /** A list without search, filters and further pages. */
 export function shortList(
   caption: string,

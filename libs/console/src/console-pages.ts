@@ -13,7 +13,7 @@ import {
   type Page,
   type PageMethod,
 } from '@tessera/pages';
-import { rootCall, type ByToken } from '@tessera/rpc';
+import { rootCall, type ByToken, type DescMethod } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import { fileURLToPath } from 'node:url';
 import { navigationOf } from './navigation.ts';
@@ -122,6 +122,7 @@ function visitsOf({
     const cookie = readCookie(app, request, wireName);
     const requestId = ulid(systemClock, systemRandom);
     const live = () => sessions.live(cookie);
+    let opened: Opened = () => false;
     const visit: Visit = {
       request,
       reply,
@@ -137,7 +138,12 @@ function visitsOf({
         if (session === undefined) throw new OAuthError('invalid_token', 'The session is over.');
         return session;
       },
-      api: (service) => byToken(visit.session().accessToken, request.ip)(service),
+      api: (service) => byToken.clientOf(visit.session().accessToken, request.ip)(service),
+      opens: (path) => isOpenTo(opened, path, ({ sees }) => sees),
+      offers: (path) => isOpenTo(opened, path, ({ sees, does = [] }) => [...sees, ...does]),
+      async askWhatOpens() {
+        opened = await byToken.openedBy(visit.session().accessToken);
+      },
       call: () => rootCall(requestId, callTimeoutMs),
       languageTags: kit.languages.tags,
       setCookie(value) {
@@ -151,12 +157,31 @@ function visitsOf({
       },
       send(page) {
         const whole: Page = { script: true, ...row, ...page };
-        const frame = { base: consolePaths.base, navigation: navigationOf(visit, live()) };
+        const { opens, offers } = visit;
+        const frame = { base: consolePaths.base, navigation: navigationOf(visit, live()), opens, offers };
         return sendHtmlOf(reply, kit, { ...whole, data: { requestId, ...page.data } }, frame);
       },
     };
     return visit;
   };
+}
+
+type Opened = Awaited<ReturnType<ByToken['openedBy']>>;
+
+const patterns = pageTable.map(({ path, who }) => ({
+  who,
+  pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`),
+}));
+
+/** Whether these methods of the page at a path are open; a path without a page is not. */
+function isOpenTo(
+  opened: Opened,
+  path: string,
+  methodsOf: (who: Exclude<Who, 'anyone'>) => readonly DescMethod[],
+): boolean {
+  const at = path.split('?', 1)[0] ?? '';
+  const found = patterns.find(({ pattern }) => pattern.test(at));
+  return found !== undefined && (found.who === 'anyone' || methodsOf(found.who).every(opened));
 }
 
 function readCookie(app: FastifyInstance, request: FastifyRequest, name: string): string {
@@ -177,10 +202,14 @@ function originOf(url: string, { raw: { socket } }: FastifyRequest): string {
 function admitting(isSignedIn: (visit: Visit) => Promise<boolean>) {
   return async (visit: Visit, who: Who): Promise<(() => FastifyReply) | undefined> => {
     const { sessions, cookie, row, request } = visit;
-    if (who === 'anyone') return undefined;
+    if (who === 'anyone') {
+      await knowWhatOpens(visit);
+      return undefined;
+    }
     const session = sessions.live(cookie);
     if (session === undefined) return () => signInAgain(visit);
-    if (!(await isSignedIn(visit))) {
+    const [signedIn] = await Promise.all([isSignedIn(visit), visit.askWhatOpens()]);
+    if (!signedIn) {
       sessions.end(cookie);
       // A new session may have taken its place there: then they come back without a question.
       return () => goTo(visit, startPath(visit, session.tenantId));
@@ -188,6 +217,11 @@ function admitting(isSignedIn: (visit: Visit) => Promise<boolean>) {
     if (row.needsFresh !== true || isFresh(session, request.method, systemClock)) return undefined;
     return () => goTo(visit, startPath(visit, session.tenantId, { fresh: 'yes' }));
   };
+}
+
+/** For the navigation, where nothing else depends on it. */
+async function knowWhatOpens(visit: Visit): Promise<void> {
+  if (visit.sessions.live(visit.cookie) !== undefined) await visit.askWhatOpens().catch(() => undefined);
 }
 
 function signInAgain(visit: Visit): FastifyReply {
@@ -210,7 +244,7 @@ function thisPage(visit: Visit): string {
   return here(visit) + (query === undefined ? '' : `?${query}`);
 }
 
-function answerError(thrown: unknown, visit: Visit, log: Logger): FastifyReply {
+async function answerError(thrown: unknown, visit: Visit, log: Logger): Promise<FastifyReply> {
   const { reply, sessions, cookie } = visit;
   if (isSignedOut(thrown) && sessions.live(cookie) !== undefined) {
     // The token no longer counts, whatever its time: they sign in once more, or are told why they cannot.
@@ -222,5 +256,6 @@ function answerError(thrown: unknown, visit: Visit, log: Logger): FastifyReply {
   const { status, title, message, isDefect } = troubleOf(thrown);
   if (isDefect) log.error({ err: thrown }, 'unhandled error in a page of the console');
   void reply.code(status);
+  await knowWhatOpens(visit);
   return visit.send({ template: 'refused', title, message });
 }

@@ -40,6 +40,12 @@ export interface Visit {
   /** The administration API, with the access token of the person. */
   readonly api: <S extends DescService>(service: S) => Client<S>;
   readonly call: () => CallOptions;
+  /** Whether the administration API lets the person see the page at a path of the console. */
+  readonly opens: (path: string) => boolean;
+  /** Whether it lets them do what the page is for, too. */
+  readonly offers: (path: string) => boolean;
+  /** Asks it what the access token opens, for these two: without an answer, nothing. */
+  readonly askWhatOpens: () => Promise<void>;
   /** Of the languages that pages have. */
   readonly languageTags: readonly string[];
   readonly setCookie: (value: string) => void;

@@ -30,7 +30,9 @@ export function navigationOf(
     .map(([root]) => root)
     .filter(isAt)
     .toSorted((one, other) => other.length - one.length)[0];
-  return items.map(([root, label]) => ({ path: root, label, isHere: root === nearest }));
+  return items
+    .filter(([root]) => visit.opens(root))
+    .map(([root, label]) => ({ path: root, label, isHere: root === nearest }));
 }
 
 /** A new record stands beside the list of its kind. */

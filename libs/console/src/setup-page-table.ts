@@ -62,6 +62,7 @@ const grave = { needsFresh: true } as const;
 const application = '/applications/:application';
 const api = '/apis/:api';
 const provider = '/providers/:provider';
+const connects = [applications.create, applications.createSecret, tenants.get];
 const seesApplication = [applications.get];
 const seesApi = [resources.get];
 const seesProvider = [tenants.get, state.get];
@@ -69,13 +70,13 @@ const seesProvider = [tenants.get, state.get];
 /** The pages with which an organization is set up. */
 export const setupPageTable: readonly ConsolePageRow[] = [
   row('/applications', 'Applications', applicationsPage, [applications.list]),
-  row('/new-application', 'What do you want to connect?', kindsPage, [resources.list]),
+  row('/new-application', 'What do you want to connect?', kindsPage, [resources.list], connects),
   row(
     '/new-application/:kind',
     'Create an application',
     newApplicationPage,
     [resources.list],
-    [applications.create, applications.createSecret, tenants.get],
+    connects,
     grave,
   ),
   row(application, 'Application', applicationPage, [applications.get, applications.listSecrets, tenants.get]),

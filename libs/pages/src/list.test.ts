@@ -72,6 +72,33 @@ describe('a list', () => {
     expect(html).toContain('aria-current="true"');
   });
 
+  it('has a column of what may be done only for who may do it, and leads nobody to what they may not see', () => {
+    const list: List = {
+      caption: 'People',
+      columns: ['Name', 'End'],
+      rows: [
+        [
+          { text: 'Ada', href: '/ada' },
+          { sentence: 'Sign out', href: '/ada/end', isAct: true },
+        ],
+      ],
+      empty: '',
+      carried: [],
+      filters: [],
+    };
+    const shownTo = (opens: boolean, offers: boolean) =>
+      templates.render(
+        'list',
+        { base: '/x', list, opens: () => opens, offers: () => offers },
+        loadLanguages().of('en'),
+      );
+    expect(shownTo(true, true)).toMatch(/End[^]*href="\/x\/ada"[^]*href="\/x\/ada\/end"/);
+    expect(shownTo(true, false)).toContain('href="/x/ada"');
+    expect(shownTo(true, false)).not.toMatch(/End|Sign out/);
+    expect(shownTo(false, false)).toContain('<bdi>Ada</bdi>');
+    expect(shownTo(false, false)).not.toContain('href=');
+  });
+
   it('says what to do where it is empty', () => {
     const html = shown('Ada', { rows: [] });
     expect(html).toContain('Invite the first person.');

@@ -8,6 +8,8 @@ export type Cell =
       readonly sentence: string;
       readonly values?: Readonly<Record<string, string | number>>;
       readonly href?: string | undefined;
+      /** It is for what the page of the link does: only those see it who may do that. */
+      readonly isAct?: true;
     }
   | { readonly time: number };
 

@@ -31,6 +31,10 @@ export interface Frame {
   readonly policyUri?: string | undefined;
   /** The pages beside this one, in their order. */
   readonly navigation?: readonly NavigationItem[] | undefined;
+  /** Whether the reader may see the page at a path of ours; absent where everybody may. */
+  readonly opens?: (path: string) => boolean;
+  /** Whether the reader may do what it is for, too. */
+  readonly offers?: (path: string) => boolean;
 }
 
 export interface NavigationItem {

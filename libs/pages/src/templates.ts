@@ -51,9 +51,13 @@ export function loadTemplates(views: string): Templates {
   };
   return {
     assets: [...assets.values()],
-    render: (template, data, language) => eta.render(template, { ...wordsOf(language), asset, ...data }),
+    render: (template, data, language) =>
+      eta.render(template, { ...wordsOf(language), ...everywhere, asset, ...data }),
   };
 }
+
+/** Of a host without pages that some people may not see. */
+const everywhere = { opens: () => true, offers: () => true };
 
 /** What of a language templates have. */
 function wordsOf({ tag, direction, t, own, html, when }: Language) {

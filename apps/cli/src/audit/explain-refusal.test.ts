@@ -92,5 +92,7 @@ it('says that nothing was refused, and that nothing is known', async () => {
 });
 
 it('says who ends a lock after too many attempts', async () => {
-  expect((await run('why r-many')).out).toMatch(/reason: sign-in\.account[^]*tessera user\s+unlock ends it/);
+  expect((await run('why r-many')).out).toMatch(
+    /reason: sign-in\.account[^]*End the lock at the person[^]*tessera\s+user\s+unlock/,
+  );
 });

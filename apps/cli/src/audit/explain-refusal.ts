@@ -1,4 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { knownReason, whatToChange, type KnownReason } from '@tessera/audit/what-to-change';
 import { AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
 import { readPages, timestampFromMs } from '@tessera/rpc/caller';
 import { chosenContext } from '../contexts/chosen-context.ts';
@@ -17,35 +18,18 @@ const daysBack = 30;
 /** A request leaves few events. */
 const most = 50;
 
-/**
- * What to change, by the reason in the audit trail, where a row has no hint of its own. The names are those of
- * `docs/audit.md`.
- */
-const changes: Readonly<Record<string, string>> = {
-  wrong_credentials:
-    'The name or the password was wrong, or the person is disabled or locked: tessera user show. A new password: tessera user reset-link.',
-  wrong_factor: 'The password was right, the code was not. A lost device: tessera user reset-factors.',
-  role_missing: 'The application is for people with one of its allowedRoles. Give the person the role.',
-  login_required:
-    'The application asked for an answer without a page (prompt=none), and nobody was signed in.',
-  provider_no_account:
-    'Nobody here belongs to that account of the provider. Invite the person, or let the provider create accounts.',
-  provider_not_recent: 'The provider did not ask the person to sign in again, as the application wants.',
-  provider_unreachable: 'The provider did not answer. tessera get shows its issuer.',
-  too_few_factors:
-    'The sign-in had fewer factors than the tenant or the application asks for. The person signs in again.',
-  user_inactive: 'The person is disabled, locked or gone: tessera user show.',
-  ended_since: 'Everything issued before has ended since, as by a new password. The person signs in again.',
-  expired: 'It came too late. Begin again.',
-  revoked: 'It was revoked. tessera audit search --about with its grantId says by whom.',
-  reuse_detected: 'A refresh token was used twice, as if it had been stolen. The person signs in again.',
-  wrong_verifier: 'The code_verifier does not belong to the code_challenge of the request (RFC 7636).',
-  other_client: 'The code is of another application.',
+/** What helps with a reason, in addition to `whatToChange`. */
+const commands: Partial<Readonly<Record<KnownReason, string>>> = {
+  wrong_credentials: 'tessera user show, tessera user reset-link, tessera user unlock',
+  wrong_factor: 'tessera user reset-factors',
+  role_missing: 'tessera user update',
+  provider_no_account: 'tessera user invite',
+  user_inactive: 'tessera user show',
+  revoked: 'tessera audit search --about with its grantId',
+  application_inactive: 'tessera application enable',
+  secret_mismatch: 'tessera secret list',
+  'sign-in.': 'tessera user show, tessera user unlock',
 };
-
-/** Of a limit of sign-ins, by whose name the reason begins. */
-const afterTooMany =
-  'Too many attempts: tessera user show says until when, and tessera user unlock ends it. Of an address (sign-in.address): wait.';
 
 /**
  * Says why the request with a reference was refused: by what, whom it concerned, and what to change. Throws
@@ -99,5 +83,7 @@ function shown(row: AuditEvent) {
 }
 
 function changeFor(reason: string): string {
-  return changes[reason] ?? (reason.startsWith('sign-in.') ? afterTooMany : '');
+  const known = knownReason(reason);
+  const command = known && commands[known];
+  return [whatToChange(reason), command && `Commands: ${command}.`].filter(Boolean).join(' ');
 }

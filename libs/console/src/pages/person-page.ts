@@ -3,7 +3,7 @@ import { GrantsService, type Grant } from '@tessera/proto-gen/admin-grants';
 import { SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
 import { UsersService, type User, type UserCredentials } from '@tessera/proto-gen/admin-users';
 import { withParameters, type Cell, type List } from '@tessera/pages';
-import { browserCell, shortList, timeCell, timeOrNone } from '../cells.ts';
+import { actCell, browserCell, shortList, timeCell, timeOrNone } from '../cells.ts';
 import { nameOf, statusOf } from '../shown-person.ts';
 import { param, pathOf, type ConsolePage } from '../console-visit.ts';
 import { clientCell, eventCell, outcomeCell } from './trail/event-words.ts';
@@ -116,7 +116,7 @@ function sessionsOf(sessions: readonly Session[], person: string): List {
       { text: ipAddress },
       timeOrNone(createTime),
       timeOrNone(lastUseTime),
-      { sentence: 'Sign out', href: `${person}/sessions/${encodeURIComponent(sessionId)}/end` },
+      actCell('Sign out', `${person}/sessions/${encodeURIComponent(sessionId)}/end`),
     ]),
     'This person is signed in nowhere.',
   );
@@ -130,7 +130,7 @@ function applicationsOf(grants: readonly Grant[], tenantId: string): List {
       { text: clientId, href: pathOf(tenantId, 'applications', clientId) },
       { text: scopes.join(' ') },
       timeOrNone(lastUseTime),
-      { sentence: 'Take back', href: pathOf(tenantId, 'people', userId, 'access', clientId) },
+      actCell('Take back', pathOf(tenantId, 'people', userId, 'access', clientId)),
     ]),
     'No application keeps access to this account.',
   );

@@ -1,7 +1,8 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { loadLanguages } from '@tessera/languages';
 import { hostileTexts } from '@tessera/pages/testing';
-import { templates } from '../testing/sample-pages.ts';
+import { pageTemplates, samplePage, templates } from '../testing/sample-pages.ts';
 
 const pages = [
   'account',
@@ -184,3 +185,16 @@ describe.each(pages)('the page %s', (page) => {
     for (const id of ids) expect(html).toContain(`<label for="${id}">`);
   });
 });
+
+it.each(pageTemplates)(
+  'the page %s has at most 60 KB in all, compressed, with its style and scripts',
+  (page) => {
+    const html = templates.render(page, { ...samplePage(page) }, language);
+    const files = templates.assets.filter(({ path: file }) => html.includes(file));
+    expect(files.length).toBeGreaterThan(1);
+    const weights = [Buffer.from(html), ...files.map(({ body }) => body)].map(
+      (each) => gzipSync(each).length,
+    );
+    expect(weights.reduce((sum, each) => sum + each, 0)).toBeLessThan(60 * 1024);
+  },
+);

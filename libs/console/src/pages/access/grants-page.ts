@@ -8,7 +8,7 @@ import {
   type Cell,
   type List,
 } from '@tessera/pages';
-import { timeOrNone } from '../../cells.ts';
+import { actCell, timeOrNone } from '../../cells.ts';
 import { idOfNamed } from '../../named-person.ts';
 import { param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
 
@@ -90,6 +90,6 @@ function rowOf(
     { text: scopes.join(' ') },
     ...(since === undefined ? [] : [timeOrNone(since)]),
     timeOrNone(time),
-    { sentence: 'Take back', href: pathOf(tenantId, 'people', userId, 'access', clientId) },
+    actCell('Take back', pathOf(tenantId, 'people', userId, 'access', clientId)),
   ];
 }

@@ -1,6 +1,6 @@
 import { SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
 import { listAddresses, readListRequest, readQuery, type Cell, type List } from '@tessera/pages';
-import { browserCell, timeOrNone } from '../../cells.ts';
+import { actCell, browserCell, timeOrNone } from '../../cells.ts';
 import { idOfNamed } from '../../named-person.ts';
 import { param, pathOf, type ConsolePage } from '../../console-visit.ts';
 
@@ -34,6 +34,6 @@ function rowOf(session: Session, tenantId: string): readonly Cell[] {
     { text: ipAddress },
     timeOrNone(createTime),
     timeOrNone(lastUseTime),
-    { sentence: 'Sign out', href: pathOf(tenantId, 'people', userId, 'sessions', sessionId, 'end') },
+    actCell('Sign out', pathOf(tenantId, 'people', userId, 'sessions', sessionId, 'end')),
   ];
 }

@@ -1,7 +1,7 @@
 import { ApprovalsService, type Approval } from '@tessera/proto-gen/admin-approvals';
 import type { Cell } from '@tessera/pages';
 import { confirmedOfPerson, personOf, type Sentence } from '../../confirmed.ts';
-import { shortList, timeOrNone } from '../../cells.ts';
+import { actCell, shortList, timeOrNone } from '../../cells.ts';
 import { nameOf } from '../../shown-person.ts';
 import { param, pathOf, type ConsolePage } from '../../console-visit.ts';
 
@@ -32,7 +32,7 @@ function rowOf(approval: Approval, tenantId: string, person: string): readonly C
     { text: bindingMessage },
     { text: ipAddress },
     timeOrNone(expireTime),
-    { sentence: 'Deny', href: `${person}/approvals/${encodeURIComponent(approvalId)}` },
+    actCell('Deny', `${person}/approvals/${encodeURIComponent(approvalId)}`),
   ];
 }
 

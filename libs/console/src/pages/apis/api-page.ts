@@ -26,7 +26,7 @@ export const apiPage: ConsolePage = {
         name: nameOfApi(api),
         owner,
         facts: factsOf(api),
-        scopes: scopesOf(api, owner === undefined ? path : undefined),
+        scopes: scopesOf(api, owner === undefined && visit.offers(`${path}/edit`) ? path : undefined),
         users: usersOf(api, applications, tenantId),
         isPartial: nextPageToken !== '',
       },

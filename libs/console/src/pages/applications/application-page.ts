@@ -5,7 +5,7 @@ import {
 } from '@tessera/proto-gen/admin-applications';
 import type { Cell } from '@tessera/pages';
 import { kindLabels } from './application-kinds.ts';
-import { shortList, timeCell } from '../../cells.ts';
+import { actCell, shortList, timeCell } from '../../cells.ts';
 import { otherOwner } from '../../forms/owned.ts';
 import type { ConsolePage } from '../../console-visit.ts';
 import { nameOfApplication, whichOf } from './which-application.ts';
@@ -72,6 +72,6 @@ function rowOf(
     createTime === undefined ? { text: '' } : timeCell(createTime),
     expireTime === undefined ? { sentence: 'Never' } : timeCell(expireTime),
     lastUseTime === undefined ? { sentence: 'Never' } : timeCell(lastUseTime),
-    { sentence: 'Remove', href: `${path}/secrets/${encodeURIComponent(secretId)}` },
+    actCell('Remove', `${path}/secrets/${encodeURIComponent(secretId)}`),
   ];
 }

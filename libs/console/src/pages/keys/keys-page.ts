@@ -1,7 +1,7 @@
 import { KeysService, type SigningKey } from '@tessera/proto-gen/admin-keys';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { Cell } from '@tessera/pages';
-import { shortList, timeOrNone } from '../../cells.ts';
+import { actCell, shortList, timeOrNone } from '../../cells.ts';
 import { param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
 
 const states: Readonly<Record<string, string>> = {
@@ -56,7 +56,7 @@ export const keysPage: ConsolePage = {
 
 function rowOf(key: SigningKey, path: string): readonly Cell[] {
   const { kid, algorithm, state, publishTime, activateTime, retireTime } = key;
-  const withdraw = { sentence: 'Withdraw', href: `${path}/withdraw/${encodeURIComponent(kid)}` };
+  const withdraw = actCell('Withdraw', `${path}/withdraw/${encodeURIComponent(kid)}`);
   return [
     { text: kid },
     { text: algorithm },

@@ -1,5 +1,6 @@
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { listAddresses, readListRequest, readQuery, withParameters, type List } from '@tessera/pages';
+import { actCell } from '../../cells.ts';
 import { confirmPage, showDone } from '../../confirmed.ts';
 import { formPage } from '../../forms/form-page.ts';
 import { otherOwner } from '../../forms/owned.ts';
@@ -28,7 +29,7 @@ export const rolesPage: ConsolePage = {
           href: withParameters(pathOf(tenantId, 'people'), { role: role.name }),
         },
         otherOwner(role) === undefined
-          ? { sentence: 'Delete', href: pathOf(tenantId, 'roles', role.name, 'delete') }
+          ? actCell('Delete', pathOf(tenantId, 'roles', role.name, 'delete'))
           : { text: '' },
       ]),
       empty:

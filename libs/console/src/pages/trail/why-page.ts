@@ -1,9 +1,10 @@
+import { whatToChange } from '@tessera/audit/what-to-change';
 import { timestampFromMs } from '@tessera/rpc';
 import { AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
 import { readQuery, shownParameter, withParameters, type Cell } from '@tessera/pages';
 import { shortList, timeOrNone } from '../../cells.ts';
 import { goTo, here, param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
-import { changeFor, clientCell, eventCell, outcomeCell, subjectCell } from './event-words.ts';
+import { clientCell, eventCell, outcomeCell, subjectCell } from './event-words.ts';
 
 const dayMs = 86_400_000;
 const daysBack = 30;
@@ -89,7 +90,7 @@ function explained(event: AuditEvent) {
     hint,
     change: isUnknown
       ? 'Nobody here has the name that was entered. Search for the person, and tell them their user name.'
-      : (changeFor(event) ??
+      : (whatToChange(reason) ??
         (hint === ''
           ? 'The trail says no more. The log of the server has the rest, by this reference.'
           : '')),

@@ -4,8 +4,8 @@ import type { Secret } from '@tessera/kit';
 import { methodName } from '@tessera/telemetry';
 import type { Logger } from 'pino';
 import { createAdmission } from '../../access/admission.ts';
-import { accessTo } from '../../access/check-caller.ts';
-import { deadlineOf, headersOf, requestIdOf } from '../../call-options.ts';
+import { accessTo, checkCaller } from '../../access/check-caller.ts';
+import { deadlineOf, headersOf, requestIdOf, rootCall } from '../../call-options.ts';
 import type { Route } from '../../call.ts';
 import { authorizationKey } from '../../credentials.ts';
 import { refuseFor, seenByCaller } from '../../errors/refusal.ts';
@@ -14,8 +14,14 @@ import { typedClient } from '../../typed-client.ts';
 import { unaryInvocation } from '../invocation.ts';
 import { servedUnary } from './local.ts';
 
-/** Makes clients of services in this process that may do what an access token opens, and nothing else. */
-export type ByToken = (accessToken: Secret, peer: string) => <S extends DescService>(service: S) => Client<S>;
+export interface ByToken {
+  /** Makes clients of services in this process that may do what an access token opens, and nothing else. */
+  readonly clientOf: (accessToken: Secret, peer: string) => <S extends DescService>(service: S) => Client<S>;
+  /** Which methods an access token opens now, by the checks of a call. Throws for one that counts no longer. */
+  readonly openedBy: (accessToken: Secret) => Promise<(method: DescMethod) => boolean>;
+}
+
+const bearerTimeoutMs = 1_000;
 
 /**
  * Calls the unary methods of routes in this process as somebody who presents an access token: with the checks, the
@@ -57,7 +63,17 @@ export function callingByToken(routes: readonly Route[], log: Logger): ByToken {
     };
   };
 
-  return (accessToken, peer) => (service) => {
+  async function openedBy(accessToken: Secret) {
+    const bearer = routes.find((route) => route.bearer !== undefined)?.bearer;
+    const caller = await bearer?.(accessToken.reveal(), rootCall('opened', bearerTimeoutMs));
+    return (method: DescMethod) => {
+      const name = methodName(method);
+      const entry = access.get(`/${name}`);
+      return entry?.bearer === bearer && checkCaller(caller, entry, name) === undefined;
+    };
+  }
+
+  const clientOf: ByToken['clientOf'] = (accessToken, peer) => (service) => {
     const offered = routes.find((route) => route.service.typeName === service.typeName);
     if (offered === undefined) throw new Error(`${service.typeName} is not offered here`);
     const client = typedClient(offered.service, {
@@ -68,4 +84,5 @@ export function callingByToken(routes: readonly Route[], log: Logger): ByToken {
     });
     return client as unknown as Client<typeof service>;
   };
+  return { clientOf, openedBy };
 }
