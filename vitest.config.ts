@@ -69,6 +69,7 @@ export default defineConfig({
             'deploy/image/shipped-files.test.ts',
             'deploy/helm/public-paths.test.ts',
             'deploy/helm/custom-resources.test.ts',
+            'deploy/helm/values-schema.test.ts',
           ],
           exclude: [...outside, 'tools/e2e/src/suite/**', 'tools/e2e/src/single/**', needsItsOwn],
           testTimeout: hangs,
