@@ -1,4 +1,4 @@
-/** What `kubectl explain` says of fields within fields, which the declared state describes with the field around them. */
+/** What `kubectl explain` says of fields within others, which the declared state describes with the one around them. */
 
 /** The part of a schema that this file reads and writes. */
 interface Described {

@@ -82,7 +82,7 @@ export function kubeConfigFor(cluster: object, user: object): object {
   };
 }
 
-const plurals: Readonly<Record<string, string>> = {
+export const plurals: Readonly<Record<string, string>> = {
   TesseraApplication: 'tesseraapplications',
   TesseraResource: 'tesseraresources',
 };
