@@ -58,8 +58,9 @@ const words: Readonly<Record<string, string>> = {
 export function describeParts(schema: Described, path = ''): void {
   for (const [name, part] of Object.entries(schema.properties ?? schema.items?.properties ?? {})) {
     const own = path === '' ? name : `${path}.${name}`;
-    part.description ??= words[own];
-    if (part.description === undefined) throw new Error(`Nothing describes ${own}: described-parts.ts.`);
+    const description = part.description ?? words[own];
+    if (description === undefined) throw new Error(`Nothing describes ${own}: described-parts.ts.`);
+    part.description = description;
     describeParts(part, own);
   }
 }
