@@ -251,6 +251,15 @@ function serverOf({ ask, port, authority, credentials, stop }: Started): Kuberne
       return status === 404 ? undefined : ((body['status'] ?? {}) as StatusOfObject);
     },
 
+    async statuses(namespace) {
+      const { body } = await ask(
+        'GET',
+        `/apis/tessera.dev/v1alpha1/namespaces/${namespace}/${plurals['TesseraApplication']}`,
+      );
+      const items = body['items'] as readonly { readonly status?: StatusOfObject }[];
+      return items.map(({ status = {} }) => status);
+    },
+
     async events({ metadata: { namespace, name } }) {
       const query = `fieldSelector=involvedObject.name%3D${name}`;
       const { body } = await ask('GET', `/api/v1/namespaces/${namespace}/events?${query}`);
