@@ -7,7 +7,12 @@ import { gatedSetUps, setUps, suitesElsewhere } from './scripts/test/set-ups.ts'
 const everything = process.env['TESSERA_TEST_ALL'] !== undefined;
 
 /** Files that only `npm run test:all` runs. */
-const outside = ['**/node_modules/**', ...(everything ? [] : ['**/*.thorough.test.ts'])];
+const outside = [
+  '**/node_modules/**',
+  ...(everything ? [] : ['**/*.thorough.test.ts']),
+  // These need the programs of Kubernetes, which nothing here brings.
+  ...(process.env['TESSERA_TEST_KUBERNETES'] === undefined ? ['**/*.kubernetes.test.ts'] : []),
+];
 
 /**
  * Files whose modules must be evaluated anew: they count what the process has counted, or set what a library reads
@@ -69,6 +74,7 @@ export default defineConfig({
             'deploy/image/shipped-files.test.ts',
             'deploy/helm/public-paths.test.ts',
             'deploy/helm/custom-resources.test.ts',
+            'deploy/helm/values-schema.test.ts',
           ],
           exclude: [...outside, 'tools/e2e/src/suite/**', 'tools/e2e/src/single/**', needsItsOwn],
           testTimeout: hangs,

@@ -52,10 +52,11 @@ describe('The definitions of objects', () => {
     expect(fieldsOf(specOf('TesseraApplication')).length).toBeGreaterThan(25);
   });
 
-  test('describe each field, for kubectl explain', () => {
-    for (const kind of ['TesseraApplication', 'TesseraResource'])
-      for (const [name, { description }] of Object.entries(specOf(kind).properties ?? {}))
-        expect(description, name).toEqual(expect.stringMatching(/\S/));
+  test('describe each field, also within others, for kubectl explain', () => {
+    for (const definition of definitions)
+      for (const [path, schema] of schemasIn(definition.spec.versions[0]?.schema.openAPIV3Schema))
+        if (/\.(?:spec|status)\.(?:.*\.)?properties\.\w+$/.test(path))
+          expect(schema['description'], path).toEqual(expect.stringMatching(/\S/));
   });
 
   test('have no place for a private key', () => {

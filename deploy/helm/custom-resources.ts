@@ -5,6 +5,7 @@
 import { stringify } from 'yaml';
 import { declaredStateSchema } from '@tessera/directory/json-schema';
 import { fieldsOfNoObject, group, plurals, version, type Kind } from '../../apps/controller/src/objects.ts';
+import { describeParts } from './described-parts.ts';
 
 /** The part of JSON Schema, and of what Kubernetes makes of it, that this file reads and writes. */
 interface Schema {
@@ -209,7 +210,7 @@ const condition: Schema = {
     reason: { type: 'string' },
     message: { type: 'string', description: 'what is wrong, in the words of the administration API' },
     observedGeneration: { type: 'integer', format: 'int64' },
-    lastTransitionTime: time,
+    lastTransitionTime: { ...time },
   },
   required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
 };
@@ -237,7 +238,7 @@ const status: Schema = {
       type: 'object',
       description: 'what the last change of the record ended',
       properties: {
-        at: time,
+        at: { ...time },
         people: count('people whom it concerned'),
         sessions: count('sessions'),
         refreshTokens: count('refresh tokens'),
@@ -263,6 +264,8 @@ const readyOf = (field: string) => `.status.conditions[?(@.type=="Ready")].${fie
 
 function definition(kind: Kind): object {
   const isApplication = kind === 'TesseraApplication';
+  const spec = specs[kind]();
+  describeParts({ properties: { spec, status } });
   const identifier = isApplication
     ? column('Client', '.status.clientId')
     : column('Audience', '.spec.audience');
@@ -304,7 +307,7 @@ function definition(kind: Kind): object {
                 apiVersion: { type: 'string' },
                 kind: { type: 'string' },
                 metadata: { type: 'object' },
-                spec: specs[kind](),
+                spec,
                 status,
               },
               required: ['spec'],

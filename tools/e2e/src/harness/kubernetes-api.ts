@@ -55,6 +55,8 @@ export interface KubernetesApi {
   remove(object: Named): Promise<void>;
   /** Undefined if there is none, or no longer. */
   status(object: Named): Promise<StatusOfObject | undefined>;
+  /** Of all applications of a namespace. */
+  statuses(namespace: string): Promise<readonly StatusOfObject[]>;
   /** `Normal Written: The record ...` of each event of an object, in their order. */
   events(object: Named): Promise<readonly string[]>;
   stop(): Promise<void>;
@@ -68,8 +70,11 @@ export interface ServiceAccount {
 /** What the status of an object says of a condition: `True Written`; `gone` without the object. */
 export async function conditionOf(api: KubernetesApi, object: Named, type = 'Ready'): Promise<string> {
   const status = await api.status(object);
-  if (status === undefined) return 'gone';
-  const said = status.conditions?.find((condition) => condition.type === type);
+  return status === undefined ? 'gone' : conditionIn(status, type);
+}
+
+export function conditionIn({ conditions = [] }: StatusOfObject, type = 'Ready'): string {
+  const said = conditions.find((condition) => condition.type === type);
   return said === undefined ? 'unknown' : `${said.status} ${said.reason}`;
 }
 
@@ -82,7 +87,7 @@ export function kubeConfigFor(cluster: object, user: object): object {
   };
 }
 
-const plurals: Readonly<Record<string, string>> = {
+export const plurals: Readonly<Record<string, string>> = {
   TesseraApplication: 'tesseraapplications',
   TesseraResource: 'tesseraresources',
 };
@@ -224,6 +229,11 @@ export async function startKubernetesApi(): Promise<KubernetesApi> {
     async status(object) {
       const found = stored.get(pathOf(object));
       return found && (found.status ?? {});
+    },
+
+    async statuses(namespace) {
+      const begins = `${namespace}/${plurals['TesseraApplication']}/`;
+      return [...stored].filter(([path]) => path.startsWith(begins)).map(([, { status = {} }]) => status);
     },
 
     async events({ metadata: { name } }) {

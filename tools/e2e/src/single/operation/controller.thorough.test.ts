@@ -1,116 +1,27 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
-import { eventually, freePort } from '@tessera/test-kit/provision';
-import { claimsOf, entryOf, postToken, tokensOf, type Environment } from '@tessera/test-client';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { claimsOf, tokensOf } from '@tessera/test-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redirectUri } from '../../harness/declared-names.ts';
+import { application, resource, startControlled, type Controlled } from '../../harness/controlled-cluster.ts';
 import { codeFor, redeem, refresh } from '../../harness/flows.ts';
-import {
-  conditionOf,
-  startKubernetesApi,
-  type Declared,
-  type KubernetesApi,
-} from '../../harness/kubernetes-api.ts';
-import { PatientProcess } from '../../harness/patient-process.ts';
-import { setUps, type System } from '../../harness/set-up.ts';
-import { startSystem } from '../../harness/start.ts';
-
-const account = { namespace: 'tessera', name: 'tessera-controller' };
-const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/** Of the namespaces below, one is of another tenant, and one is of none. */
-const namespaces = { shop: 'acme', stock: 'acme', bulk: 'acme', elsewhere: 'globex' };
+import { conditionIn, conditionOf, type Declared, type KubernetesApi } from '../../harness/kubernetes-api.ts';
+import type { System } from '../../harness/set-up.ts';
 
 const [many, kills] = [200, 20];
-
-const application = (name: string, spec: object = {}, namespace = 'shop'): Declared => ({
-  kind: 'TesseraApplication',
-  metadata: { namespace, name },
-  spec: {
-    name: `The service ${name}`,
-    type: 'confidential',
-    grantTypes: ['client_credentials'],
-    scopes: ['goods.read'],
-    trusts: [{ serviceAccount: name }],
-    ...spec,
-  },
-});
-const resource = (name: string, spec: object = {}, namespace = 'shop'): Declared => ({
-  kind: 'TesseraResource',
-  metadata: { namespace, name },
-  spec: {
-    audience: `https://${name}.${namespace}.example`,
-    name: `The API ${name}`,
-    scopes: [{ name: `${name}.read` }],
-    ...spec,
-  },
-});
+/** The time limit of a test is that of a machine that has much else to do. */
+const whileItGoesOn = { timeout: 600_000, interval: 200 };
 
 describe('the controller of a cluster', () => {
+  let controlled: Controlled;
   let system: System;
   let api: KubernetesApi;
-  let controller: PatientProcess;
-  let directory: string;
-  let settings: Environment;
-  let readyUrl: string;
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'tessera-controller-'));
-    api = await startKubernetesApi();
-    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
-    system = await startSystem(setUps.compact, { stores, environment: api.trusting });
-    const administers = {
-      clientId: 'acme-controller',
-      name: 'Controller',
-      type: 'confidential',
-      grantTypes: ['client_credentials'],
-      scopes: ['admin.applications.write', 'admin.resources.write', 'admin.tenants.read'],
-      owners: [...Object.keys(namespaces), 'unmapped'].map((namespace) => `k8s:${namespace}/*`),
-      trusts: [{ issuer: api.issuer, subject: `system:serviceaccount:${account.namespace}:${account.name}` }],
-    };
-    await system.apply({ workloads: [administers] });
-    const files = { token: join(directory, 'token'), kubeConfig: join(directory, 'config') };
-    await writeFile(files.token, await api.token(account, system.baseUrl));
-    await writeFile(files.kubeConfig, JSON.stringify(await api.kubeConfig(account)));
-    const { TESSERA_ADMIN_PORT: port } = system.environmentOf('standalone');
-    const managementPort = String(await freePort());
-    settings = {
-      KUBECONFIG: files.kubeConfig,
-      TESSERA_API: `http://127.0.0.1:${port}`,
-      TESSERA_ISSUER: system.baseUrl,
-      TESSERA_CLIENT_ASSERTION_FILE: files.token,
-      TESSERA_CONTROLLER_NAMESPACES: Object.entries(namespaces)
-        .map((pair) => pair.join('='))
-        .join(','),
-      TESSERA_CONTROLLER_DELETION_LIMIT: '0',
-      TESSERA_MANAGEMENT_PORT: managementPort,
-    };
-    readyUrl = `http://127.0.0.1:${managementPort}/readyz`;
-    controller = new PatientProcess('controller', entryOf('controller'));
-    controller.start(settings);
-    await controller.ready(readyUrl);
-    const goods = resource('goods', { assignableBy: ['tenant'] });
-    await api.apply(goods);
-    await eventually(
-      'the API of all is declared',
-      async () => (await conditionOf(api, goods)) === 'True Written',
-    );
+    controlled = await startControlled();
+    ({ system, api } = controlled);
   });
-  afterAll(async () => {
-    await controller?.stop();
-    await system?.stop();
-    await api?.stop();
-    await rm(directory, { recursive: true, force: true });
-  });
+  afterAll(async () => controlled?.stop());
 
-  /** What `/token` answers to a pod with that service account. */
-  const asked = async (name: string, namespace = 'shop') =>
-    postToken(system.http, 'standard', {
-      grantType: 'client_credentials',
-      clientAssertion: await api.token({ namespace, name }, system.baseUrl),
-      clientAssertionType: assertionType,
-    });
+  const asked = async (name: string, namespace = 'shop') => controlled.asked({ namespace, name });
   const statusOf = (name: string, namespace?: string) => async () => (await asked(name, namespace)).status;
   const messageOf = async (object: Declared) => (await api.status(object))?.conditions?.[0]?.message;
   /** Waits until `Ready` of an object says that, or begins so. */
@@ -265,28 +176,79 @@ describe('the controller of a cluster', () => {
     expect(await statusOf('later')()).toBe(200);
   });
 
-  it(`writes ${many} objects at once, killed ${kills} times meanwhile, and ends them`, async () => {
-    onTestFinished(() => {
-      if (!controller.running) controller.start(settings);
-    });
-    const all = Array.from({ length: many }, (_, index) => application(`bulk-${index}`, {}, 'bulk'));
-    await Promise.all(all.map(async (object) => api.apply(object)));
-    for (let time = 0; time < kills; time += 1) {
-      const done = async () =>
-        (await Promise.all(all.map(async (object) => conditionOf(api, object)))).filter(
-          (said) => said === 'True Written',
-        ).length;
-      const before = await done();
-      await expect.poll(done).toBeGreaterThan(Math.min(before, all.length - 1));
-      await controller.kill();
-      controller.start(settings);
+  it('refuses what another cluster declares already, and nothing changes hands', async () => {
+    const both = [application('both'), application('both-named', { clientId: 'named-by-both' })];
+    for (const object of both) await written(object);
+    const west = await controlled.another('west');
+    for (const object of both) {
+      await west.api.apply(object);
+      await expect.poll(async () => conditionOf(west.api, object)).toBe('False Conflict');
+      const { conditions = [] } = (await west.api.status(object)) ?? {};
+      expect(conditions[0]?.message).toContain(`k8s:shop/${object.metadata.name}`);
+      // Events follow the status.
+      for (const each of [api, west.api]) await expect.poll(() => each.events(object)).toHaveLength(1);
     }
-    for (const object of all) await becomes(object, 'True Written');
-    expect(await statusOf('bulk-0', 'bulk')()).toBe(200);
-    expect(await statusOf('bulk-1', 'bulk')()).toBe(200);
-    await Promise.all(all.map(async (object) => api.remove(object)));
-    for (const object of all) await becomes(object, 'gone');
-    await expect.poll(statusOf('bulk-0', 'bulk')).toBe(401);
-    expect(await statusOf('bulk-1', 'bulk')()).toBe(401);
+    const said = async () =>
+      Promise.all(
+        both.flatMap((object) =>
+          [api, west.api].map(async (each) => [await each.status(object), await each.events(object)]),
+        ),
+      );
+    const before = await said();
+    for (const cluster of [west, controlled]) {
+      // It compares all that there is, and then what is new.
+      await cluster.controller.stop();
+      await cluster.startController();
+      const after = application(cluster === west ? 'only-in-west' : 'after-both');
+      await cluster.api.apply(after);
+      await expect.poll(async () => conditionOf(cluster.api, after)).toBe('True Written');
+    }
+    expect(await said()).toEqual(before);
+    for (const object of both) {
+      await west.api.remove(object);
+      await expect.poll(async () => conditionOf(west.api, object)).toBe('gone');
+    }
+    expect(await statusOf('both')()).toBe(200);
+    expect(claimsOf(tokensOf(await asked('both-named')).accessToken)).toMatchObject({
+      client_id: 'named-by-both',
+    });
+  });
+
+  describe(`with ${many} objects`, () => {
+    const all = (spec: object = {}) =>
+      Array.from({ length: many }, (_, index) => application(`bulk-${index}`, spec, 'bulk'));
+    /** How many are written as they are declared at that generation. */
+    const countWritten = async (generation: number) =>
+      (await api.statuses('bulk')).filter(
+        (status) => status.observedGeneration === generation && conditionIn(status) === 'True Written',
+      ).length;
+    const countGone = async () => many - (await api.statuses('bulk')).length;
+    /** Kills the controller each time that it got on, until it was killed so often. */
+    async function killedOften(times: number, count: () => Promise<number>): Promise<void> {
+      for (let time = 0; time < times; time += 1) {
+        const before = await count();
+        await expect.poll(count).toBeGreaterThan(Math.min(before, many - 1));
+        await controlled.controller.kill();
+        await controlled.startController();
+      }
+    }
+
+    it('writes all at once', async () => {
+      await Promise.all(all().map(async (object) => api.apply(object)));
+      await expect.poll(() => countWritten(1), whileItGoesOn).toBe(many);
+      expect(await statusOf('bulk-0', 'bulk')()).toBe(200);
+      expect(await statusOf(`bulk-${many - 1}`, 'bulk')()).toBe(200);
+    });
+
+    it(`changes and ends all while it is killed ${kills} times`, async () => {
+      await Promise.all(all({ description: 'Another' }).map(async (object) => api.apply(object)));
+      await killedOften(kills / 2, () => countWritten(2));
+      await expect.poll(() => countWritten(2), whileItGoesOn).toBe(many);
+      expect(await statusOf('bulk-0', 'bulk')()).toBe(200);
+      await Promise.all(all().map(async (object) => api.remove(object)));
+      await killedOften(kills / 2, () => countGone());
+      await expect.poll(() => countGone(), whileItGoesOn).toBe(many);
+      for (const name of ['bulk-0', `bulk-${many - 1}`]) await expect.poll(statusOf(name, 'bulk')).toBe(401);
+    });
   });
 });
