@@ -229,3 +229,15 @@ describe('a person who is given an identifier', () => {
     }
   });
 });
+
+it('refuses a passkey of another host, which no page of the issuer could use', async () => {
+  const { apply, tenantId } = await start();
+  const publicKey =
+    'pQECAyYgASFYIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIlggAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+  const passkey = { credentialId: 'a2V5', publicKey, userHandle: 'aGFuZGxl' };
+  const of = async (rpId: string) =>
+    refusal(apply({ users: [{ username: 'ada', passkeys: [{ ...passkey, rpId }] }] }));
+  const said = 'passkeys[0].rpId: must be the host of the issuer of the tenant';
+  expect((await of('other.example')).join('\n')).toContain(said);
+  expect((await of(`${tenantId}.example`).catch(() => [])).join('\n')).not.toContain(said);
+});

@@ -39,10 +39,13 @@ export async function startFakeIssuer(algorithm: 'RS256' | 'ES256' = 'RS256'): P
   let generation = 0;
   let pair = await newPair();
   const server = createServer((request, response) => {
-    const { authorization = '' } = request.headers;
+    const { authorization = '', accept = '' } = request.headers;
     fake.asked.push([request.url, authorization].join(' ').trim());
     if (fake.isSilent) return;
     if (request.method === 'POST') void review(request, response);
+    // As the API server of Kubernetes.
+    else if (request.url === '/openid/v1/jwks' && !accept.includes('application/jwk-set+json'))
+      response.writeHead(406).end();
     else answer(request.url ?? '', response);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
