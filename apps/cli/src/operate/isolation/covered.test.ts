@@ -62,7 +62,7 @@ describe('smoke --isolation', () => {
     const good = {
       name: 'Create',
       values: async (of: { id: string }) => ({ tenantId: of.id, name: `${of.id}-name` }),
-      ask: async (_as: { id: string }, { name }: JsonObject) => ask(String(name)),
+      ask: async (_as: { id: string }, { name }: JsonObject) => ask(typeof name === 'string' ? name : ''),
       doors: ['tenantId'],
       untried: (words: string) => words.startsWith('7 '),
     };
