@@ -5,6 +5,7 @@ interface Described {
   description?: string;
   readonly properties?: Readonly<Record<string, Described>>;
   readonly items?: Described;
+  readonly additionalProperties?: Described;
 }
 
 const duration = '`10m`, `30d`, or seconds';
@@ -40,6 +41,13 @@ const words: Readonly<Record<string, string>> = {
   'spec.trusts.maxAge': `how long a token is accepted after it was issued: ${duration} (default: until it expires)`,
   'spec.trusts.sharedIdentity':
     '`true` lets every pod of the namespace that names no service account be the application',
+  'spec.claims.attribute': 'the attribute of the person that the claim has',
+  'spec.claims.roles': '`true` instead: the roles of the person',
+  'spec.claims.targets': 'where the claim stands: `idToken`, `accessToken`, `userinfo`',
+  'spec.claims.path': 'the names of the objects around the claim, from the outside to the inside',
+  'spec.claims.type': 'as what the value is written: `text` (default), `number`, `boolean`, `json`',
+  'spec.claims.list': 'of an attribute with several values: `always` a list, or the `first` alone',
+  'spec.claims.rolePrefix': 'only the roles that begin with it, without it',
   'spec.scopes.name': 'what clients ask for',
   'spec.scopes.description': 'what it lets an application do; people read it when they are asked for consent',
   'spec.scopes.descriptions': 'the same by language, `{de: ..., ar: ...}`',
@@ -51,12 +59,15 @@ const words: Readonly<Record<string, string>> = {
   'status.lastChange.at': 'when it was written',
 };
 
+const partsOf = ({ properties, items, additionalProperties }: Described) =>
+  properties ?? items?.properties ?? additionalProperties?.properties ?? {};
+
 /**
  * Describes every field of an object that has no description of its own.
  * @throws Error for a field that nothing describes
  */
 export function describeParts(schema: Described, path = ''): void {
-  for (const [name, part] of Object.entries(schema.properties ?? schema.items?.properties ?? {})) {
+  for (const [name, part] of Object.entries(partsOf(schema))) {
     const own = path === '' ? name : `${path}.${name}`;
     const description = part.description ?? words[own];
     if (description === undefined) throw new Error(`Nothing describes ${own}: described-parts.ts.`);
