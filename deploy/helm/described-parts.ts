@@ -5,7 +5,7 @@ interface Described {
   description?: string;
   readonly properties?: Readonly<Record<string, Described>>;
   readonly items?: Described;
-  readonly additionalProperties?: Described;
+  readonly additionalProperties?: Described | boolean;
 }
 
 const duration = '`10m`, `30d`, or seconds';
@@ -59,8 +59,13 @@ const words: Readonly<Record<string, string>> = {
   'status.lastChange.at': 'when it was written',
 };
 
-const partsOf = ({ properties, items, additionalProperties }: Described) =>
-  properties ?? items?.properties ?? additionalProperties?.properties ?? {};
+function partsOf({
+  properties,
+  items,
+  additionalProperties: named,
+}: Described): Readonly<Record<string, Described>> {
+  return properties ?? items?.properties ?? (typeof named === 'object' ? named.properties : undefined) ?? {};
+}
 
 /**
  * Describes every field of an object that has no description of its own.
