@@ -19,7 +19,7 @@ const form = /** @type {HTMLFormElement | null} */ (document.querySelector('form
 const offer = /** @type {HTMLInputElement | null} */ (document.getElementById('passkeys'));
 
 let asking = new AbortController();
-/** Ends what is fetched once a form is sent: the sign-in that it ends would be begun again. */
+/** Cancels fetches once a form is sent: they would begin the sign-in again. */
 let leaving = new AbortController();
 /** Ends with the last request to the browser, whatever came of it. */
 let last = Promise.resolve();

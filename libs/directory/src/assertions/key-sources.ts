@@ -15,7 +15,7 @@ const ofFiles = { refreshMs: 10_000, keptMs: 60 * minuteMs };
 /** So long a bundle is used that cannot be had again; bounds of its hint (SPIFFE Trust Domain and Bundle §4.1.4). */
 const bundleKeptMs = 24 * 60 * minuteMs;
 const bundleRefresh = { least: 10_000, usual: 5 * minuteMs, most: 60 * minuteMs };
-/** The API server of Kubernetes answers 406 for its keys to whoever takes JSON alone (RFC 7517 §8.5.2). */
+/** The API server of Kubernetes answers 406 if `accept` lacks the type of its keys (RFC 7517 §8.5.2). */
 const accept = 'application/json, application/jwk-set+json';
 const mostKeys = 100;
 const bundleHint = z.object({ spiffe_refresh_hint: z.number().positive().optional() });

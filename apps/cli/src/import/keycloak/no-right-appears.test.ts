@@ -36,7 +36,7 @@ describe('no right appears in a tenant, as its records are read back', () => {
   beforeAll(async () => {
     environment.DATABASE_URL = await newDatabaseUrl(directoryMigrations);
   });
-  // A thousand take longer than what hangs.
+  // A thousand realms in one test would exceed its time limit.
   const parts = Array.from({ length: runsEverything ? 20 : 1 }, (_, part) => part + 1);
   it.each(parts)('of realms of part %i', async () => {
     const run = async (words: string, input = '') =>

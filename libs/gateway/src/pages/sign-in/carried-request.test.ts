@@ -6,6 +6,6 @@ it.each([
   ['/authorize?prompt=consent&state=s', '/authorize?state=s&prompt=consent+login'],
   ['/authorize?state=s&prompt=login', '/authorize?state=s&prompt=login'],
   ['/authorize?prompt=select_account+consent&x=1', '/authorize?x=1&prompt=select_account+consent+login'],
-])('%s shows a page as %s, whoever has signed in (OIDC Core §3.1.2.1)', (path, shown) => {
+])('%s becomes %s, which shows a page even to somebody signed in (OIDC Core §3.1.2.1)', (path, shown) => {
   expect(showingPage(path)).toBe(shown);
 });

@@ -66,8 +66,8 @@ export function requestAgain(parameters: ReadonlyMap<string, string>): RequestAg
 }
 
 /**
- * The path of a request that shows a page and redirects to no client, whoever has signed in meanwhile (OIDC Core
- * §3.1.2.1).
+ * The path of a request that asks for a sign-in even where a session exists, so that it shows a page and issues no code
+ * (OIDC Core §3.1.2.1).
  */
 export function showingPage(path: string): string {
   const [endpoint = '', query = ''] = path.split('?');

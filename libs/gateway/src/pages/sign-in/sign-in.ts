@@ -177,8 +177,8 @@ export function sendElsewhere(
 }
 
 /**
- * Where the browser gets the page of a sign-in anew: as it is, or once it is over the one that begins it again. Nobody
- * is known on the first page, and whoever signs in elsewhere meanwhile gets no code by it.
+ * Where the browser gets the page of a sign-in anew: as it is, or once it is over the one that begins it again. The
+ * first page asks for a sign-in in any case: a session that another window began must not issue a code here.
  */
 function addressesAnew(place: SignInPlace, interactionId: string, step: string): readonly string[] {
   const { page: known, path, home = path, fields } = place;
