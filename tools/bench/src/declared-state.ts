@@ -10,8 +10,8 @@ export interface Population {
   readonly active: number;
   /** Whether each tenant has an issuer of its own, below `sharedIssuer`. */
   readonly ownIssuers?: boolean;
-  /** Whether applications trust tokens of `workloadIssuer`, which no earlier version knows. */
-  readonly trusts?: boolean;
+  /** Whether it has what earlier versions do not know: trusts in `workloadIssuer`, and access tokens with ES256. */
+  readonly recent?: boolean;
 }
 
 /** The population of the table. */
@@ -20,7 +20,7 @@ export const usualPopulation: Population = {
   applications: 100,
   people: 100,
   active: 10,
-  trusts: true,
+  recent: true,
 };
 
 /**
@@ -130,7 +130,7 @@ export function declaredState(seed: string, population: Population, number = 0):
         audience: `https://parcels.${id}.example`,
         name: 'Parcels',
         scopes: parcels,
-        signingAlgorithm: 'ES256',
+        ...(population.recent === true && { signingAlgorithm: 'ES256' }),
       },
     ],
     roles: ['clerk'],
@@ -148,7 +148,7 @@ export function declaredState(seed: string, population: Population, number = 0):
         name: `Application ${index}`,
         type: 'confidential',
         secrets: [{ value: clientSecret }],
-        ...(population.trusts === true && index < population.active && { trusts: [trustOf(clientId)] }),
+        ...(population.recent === true && index < population.active && { trusts: [trustOf(clientId)] }),
         grantTypes: ['authorization_code', 'refresh_token', 'client_credentials', 'device_code'],
         redirectUris: [redirectUri],
         scopes: ['openid', 'profile', 'email', 'offline_access', ...orders, ...parcels],

@@ -113,7 +113,7 @@ async function compareSystems(options: Options, bench: Bench, systems: SystemOpt
 async function startsBeside({ beside, topologies }: Options, systems: SystemOptions) {
   const starts: (() => Promise<System>)[] = [];
   for (const root of beside) {
-    const population = { ...systems.population, trusts: false };
+    const population = { ...systems.population, recent: false };
     const ofOther: SystemOptions = { ...systems, stores: await systems.stores.apart(), population, root };
     await applyState(ofOther);
     starts.push(...topologies.map((topology) => () => startTessera(topology, ofOther)));

@@ -74,7 +74,7 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
     TESSERA_DIRECTORY_PEPPER: secret(seed, 1),
     TESSERA_TOKEN_REFRESH_KEYS: `1:${secret(seed, 2)}`,
     ...(applyFile === undefined ? {} : { TESSERA_APPLY_FILE: applyFile }),
-    ...(population.trusts === true && {
+    ...(population.recent === true && {
       TESSERA_TRUSTED_ISSUER_KEYS: `${workloadIssuer}=${keysIn(options)}`,
     }),
     ...environment,

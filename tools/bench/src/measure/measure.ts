@@ -131,9 +131,9 @@ function total<T>(of: readonly T[], value: (one: T) => number): number {
 }
 
 function isMeasurable(name: OperationName, { target }: System): boolean {
-  const { peer, bare, splitOnly, trusts } = operationNamed(name);
+  const { peer, bare, splitOnly, recent } = operationNamed(name);
   if (target.kind === 'peer') return peer === true;
   if (target.kind === 'bare') return bare !== undefined;
-  if (trusts === true && target.population.trusts !== true) return false;
+  if (recent === true && target.population.recent !== true) return false;
   return splitOnly !== true || target.calls !== undefined;
 }

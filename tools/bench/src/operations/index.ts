@@ -32,8 +32,8 @@ const singleCall = { inFlight: 64, splitOnly: true, bare: byEmptyCalls };
 const operations = {
   'client-credentials-json': { prepare: contractClientCredentials, peer: true },
   'client-credentials-form': { prepare: (target) => clientCredentials(target), peer: true },
-  'client-credentials-es256': { prepare: (target) => clientCredentials(target, es256Scope) },
-  'client-credentials-federated': { prepare: federatedClientCredentials, trusts: true },
+  'client-credentials-es256': { prepare: (target) => clientCredentials(target, es256Scope), recent: true },
+  'client-credentials-federated': { prepare: federatedClientCredentials, recent: true },
   'code-exchange': { prepare: codeExchanges, peer: true },
   refresh: { prepare: (target) => refreshes(target, 'orders.read'), peer: true },
   'refresh-openid': { prepare: (target) => refreshes(target), peer: true },

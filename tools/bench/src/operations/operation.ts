@@ -59,6 +59,6 @@ export interface Operation {
   readonly inFlight?: number;
   /** Needs gRPC listeners, which the compact topology does not have. */
   readonly splitOnly?: boolean;
-  /** Needs applications with trusts. */
-  readonly trusts?: boolean;
+  /** Needs a population that has what is recent. */
+  readonly recent?: boolean;
 }
