@@ -4,6 +4,9 @@ import { setUps } from './set-ups.ts';
 
 /** What takes longest, mostly waiting, starts before all others, so that no long file runs alone at the end. */
 export const longest: readonly string[] = [
+  'import-keycloak',
+  'controller',
+  'import-in-parts',
   'plans',
   'administration',
   'isolation',
@@ -21,12 +24,17 @@ export const longest: readonly string[] = [
   'smoke-isolation',
   'passkeys.browser',
   'approvals.browser',
+  'passkey-autofill.browser',
+  'console.browser',
   'traces',
   'faults',
   'redis-cluster',
   // Of the unit tests, which have a turn of their own.
   'no-right-appears',
+  'console-pages.browser',
   'every-page.browser',
+  'console-pages',
+  'impact-of-states',
   'every-method',
   'wiring',
   'mail',
