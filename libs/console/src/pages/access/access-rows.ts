@@ -1,12 +1,14 @@
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import type { ConsolePageRow } from '../../console-visit.ts';
 import { approvalsPage, denyApprovalPage } from './waiting-approvals-page.ts';
 import { endSessionPage, signOutEverywherePage } from './end-session-pages.ts';
 import { grantsPage } from './grants-page.ts';
+import { rolesOfPersonPage } from './roles-of-person-page.ts';
 import { sessionsPage } from './sessions-page.ts';
 import { deletePersonPage, disablePage, enablePage } from './status-pages.ts';
 import { withdrawAllPage, withdrawPage } from './withdraw-pages.ts';
@@ -80,6 +82,13 @@ export const accessRows: readonly ConsolePageRow[] = [
     title: 'Deny this request?',
     who: { sees: [users.get, approvals.list], does: [approvals.cancel] },
     page: denyApprovalPage,
+  },
+  {
+    ...grave,
+    path: `${person}/roles`,
+    title: 'Change the roles of this person',
+    who: { sees: [users.get, RolesService.method.list], does: [users.update] },
+    page: rolesOfPersonPage,
   },
   {
     ...grave,

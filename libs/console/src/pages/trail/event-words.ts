@@ -2,8 +2,8 @@ import type { AuditEvent } from '@tessera/proto-gen/admin-audit';
 import { withParameters, type Cell } from '@tessera/pages';
 import { pathOf } from '../../console-visit.ts';
 
-/** What happened, as a sentence of the languages, by the names of `docs/audit.md`. Other events are shown by name. */
-const events: Readonly<Record<string, string>> = {
+/** What happened, as a sentence of the languages, by the names of `docs/audit.md`. */
+export const eventWords: Readonly<Record<string, string>> = {
   'auth.login.succeeded': 'Sign-in',
   'auth.login.failed': 'Failed sign-in',
   'session.created': 'Session begun',
@@ -56,11 +56,69 @@ const events: Readonly<Record<string, string>> = {
   'key.activated': 'Signing key in use',
   'key.retired': 'Signing key retired',
   'key.deleted': 'Signing key withdrawn',
+  'auth.credential.rehashed': 'Password stored anew',
+  'auth.factor.refused': 'Passkey refused',
+  'auth.factor.renamed': 'Way to sign in renamed',
+  'auth.mail_code.requested': 'Code by mail asked for',
+  'auth.mail_code.refused': 'Code by mail not sent',
+  'auth.mail_code.sent': 'Code by mail sent',
+  'auth.mail_code.used': 'Code by mail used',
+  'auth.provider.incomplete': 'Provider left claims out',
+  'auth.provider.link_refused': 'Provider not linked',
+  'auth.provider.linked': 'Provider linked',
+  'auth.provider.logout_refused': 'Sign-out by a provider refused',
+  'auth.provider.unlinked': 'Provider unlinked',
+  'auth.recovery_code.used': 'Recovery code used',
+  'auth.recovery_codes.replaced': 'Recovery codes replaced',
+  'auth.reset.refused': 'Link for a new password not sent',
+  'authorize.tenant_mismatch': 'Signed in to another organization',
+  'ciba.decision_refused': 'Decision refused',
+  'device.decision_refused': 'Decision refused',
+  'ciba.notified': 'Application told of a decision',
+  'ciba.redeemed': 'Approval redeemed',
+  'device.redeemed': 'Approval redeemed',
+  'ciba.rejected': 'Request for approval refused',
+  'device.rejected': 'Request for approval refused',
+  'ciba.replayed': 'Approval used twice',
+  'device.replayed': 'Approval used twice',
+  'ciba.started': 'Approval asked for',
+  'device.started': 'Approval asked for',
+  'client.redirect_uris.changed': 'Redirect URIs changed',
+  'client.restored': 'Application restored',
+  'client.secret.expiry_changed': 'Expiry of a secret changed',
+  'code.client_mismatch': 'Code refused',
+  'code.pkce_failed': 'Code refused',
+  'code.redirect_uri_failed': 'Code refused',
+  'code.replayed': 'Code used twice',
+  'device.user_code.failed': 'Wrong code of a device',
+  'device.user_code.throttled': 'Too many wrong codes of devices',
+  'epoch.bumped': 'Everything issued before ended',
+  'introspect.denied': 'Check of a token refused',
+  'key.generated': 'Signing key made',
+  'logout.notified': 'Application told of a sign-out',
+  'logout.redirect.rejected': 'Address after a sign-out refused',
+  'mail.deleted': 'Mail deleted',
+  'provider.created': 'Provider added',
+  'provider.updated': 'Provider changed',
+  'provider.deleted': 'Provider removed',
+  'refresh.client_mismatch': 'Refresh token of another application',
+  'refresh.retried': 'Tokens refreshed again',
+  'refresh.undelivered': 'Tokens not delivered',
+  'tenant.created': 'Organization added',
+  'tenant.deleted': 'Organization deleted',
+  'tenant.suspended': 'Organization disabled',
+  'tenant.cross_access_denied': 'Request of another organization',
+  'token.scope_denied': 'Scope refused',
+  'user.email.proposed': 'New e-mail address entered',
+  'user.registration.requested': 'Account asked for',
+  'user.registration.refused': 'Registration refused',
+  'user.registration.linked': 'Link for a registration sent',
 };
 
 /** What happened, in words. */
 export function eventCell({ event }: Pick<AuditEvent, 'event'>): Cell {
-  const sentence = events[event];
+  const sentence = eventWords[event];
+  // A newer process may write what this one does not know.
   return sentence === undefined ? { text: event } : { sentence };
 }
 

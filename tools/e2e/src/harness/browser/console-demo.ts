@@ -17,7 +17,10 @@ export interface ConsoleDemo {
   readonly console: string;
 }
 
-/** The demo with the help desk `helper`, the operator `boss`, and `dora`, who administers the demo tenant. */
+/**
+ * The demo with the help desk `helper`, the operator `boss`, `dora`, who administers the demo tenant, and `lise` there,
+ * who leaves.
+ */
 export async function startConsoleDemo(port: number, environment: Environment = {}): Promise<ConsoleDemo> {
   const server = new PatientProcess('standalone', 'apps/standalone/src/main.ts');
   const directory = await mkdtemp(join(tmpdir(), 'tessera-console-'));
@@ -39,6 +42,7 @@ export async function startConsoleDemo(port: number, environment: Environment = 
   const helper = { username: 'helper', name: 'Hedy Lamarr', password, roles: ['tessera.helpdesk'] };
   const boss = { username: 'boss', name: 'Radia Perlman', password, roles: ['tessera.administrator'] };
   const dora = { username: 'dora', name: 'Dorothy Vaughan', password, roles: ['tessera.administrator'] };
+  const lise = { username: 'lise', name: 'Lise Meitner', password, roles: ['clerk', 'tessera.auditor'] };
   // The first administrator and its tenant are made when the banner is printed.
   await eventually('there is a help desk', () =>
     create('UsersService/Create', { tenantId: 'operators', user: helper }),
@@ -46,6 +50,7 @@ export async function startConsoleDemo(port: number, environment: Environment = 
   for (const [tenantId, user] of [
     ['operators', boss],
     ['demo', dora],
+    ['demo', lise],
   ] as const)
     if (!(await create('UsersService/Create', { tenantId, user })))
       throw new Error(`${user.username} could not be added`);
