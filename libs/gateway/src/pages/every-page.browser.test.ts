@@ -10,6 +10,7 @@ import { pageTemplates, samplePage, templates } from '../testing/sample-pages.ts
 
 type Browser = Awaited<ReturnType<typeof launchChromium>>;
 type Page = Awaited<ReturnType<Browser['newPage']>>;
+type Route = Parameters<Parameters<Page['route']>[1]>[0];
 
 const origin = 'https://pages.example';
 const languages = loadLanguages();
@@ -46,6 +47,8 @@ const sheets = process.env['TESSERA_TEST_SHEETS'];
 describe('every page in a real Chromium', () => {
   let browser: Browser;
   let page: Page;
+  /** One that runs no script. */
+  let plain: Page;
   let axe: string;
   let shown = '';
   const refused: string[] = [];
@@ -55,6 +58,7 @@ describe('every page in a real Chromium', () => {
     axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     browser = await launchChromium();
     page = await browser.newPage({ reducedMotion: 'reduce' });
+    plain = await browser.newPage({ javaScriptEnabled: false });
     page.on(
       'console',
       (message) =>
@@ -65,7 +69,7 @@ describe('every page in a real Chromium', () => {
     );
     files.set('/assets/looks.css', { contentType: 'text/css', body: Buffer.from(colors) });
     files.set('/assets/logo.png', { contentType: 'image/png', body: await readFile(logo) });
-    await page.route('**/*', async (route) => {
+    const answer = async (route: Route) => {
       const file = files.get(new URL(route.request().url()).pathname);
       if (file !== undefined) return route.fulfill(file);
       if (!route.request().isNavigationRequest()) return route.abort();
@@ -76,17 +80,19 @@ describe('every page in a real Chromium', () => {
         headers: { 'content-security-policy': policy },
         body: shown,
       });
-    });
+    };
+    await page.route('**/*', answer);
+    await plain.route('**/*', answer);
   });
   afterAll(() => browser.close());
 
   const logo = fileURLToPath(new URL('../testing/logo.png', import.meta.url));
 
-  async function show(template: string, tag: string, more: object = {}): Promise<void> {
+  async function show(template: string, tag: string, more: object = {}, where = page): Promise<void> {
     const html = templates.render(template, { ...samplePage(template), ...more }, languages.of(tag));
     // The keyboard begins at the top.
     shown = html.replaceAll(' autofocus', '');
-    await page.goto(`${origin}/${template}`);
+    await where.goto(`${origin}/${template}`);
   }
 
   const wider = async () =>
@@ -139,6 +145,23 @@ describe('every page in a real Chromium', () => {
       }
     },
   );
+
+  it.each(pageTemplates)('%s shows the same without script, and its forms are sent', async (template) => {
+    await show(template, 'en', looks, plain);
+    await plain.getByRole('heading', { level: 1 }).waitFor();
+    for (const summary of await plain.locator('summary').all()) await summary.click();
+    const forms = await plain.locator('form:visible').count();
+    for (let at = 0; at < forms; at += 1) {
+      if (at > 0) await show(template, 'en', looks, plain);
+      for (const summary of at > 0 ? await plain.locator('summary').all() : []) await summary.click();
+      const form = plain.locator('form:visible').nth(at);
+      for (const input of await form.locator('input[required]:visible').all())
+        await input.fill((await input.getAttribute('type')) === 'email' ? 'ada@acme.example' : '123456');
+      const sent = plain.waitForRequest((request) => request.isNavigationRequest());
+      await form.locator('button:visible').last().click();
+      expect((await sent).method()).toBe((await form.getAttribute('method'))?.toUpperCase());
+    }
+  });
 
   it('recovery_codes are downloaded and copied with a button, and selected with one click', async () => {
     const codes = (samplePage('recovery_codes') as { readonly codes: readonly string[] }).codes;

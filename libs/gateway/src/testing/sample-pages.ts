@@ -47,6 +47,7 @@ const request = {
       })),
     },
   ],
+  keepsAccess: true,
   ipAddress: '2001:db8:1234:5678:9abc:def0:1234:5678',
   sameAddress: false,
   fields: [],
@@ -73,7 +74,7 @@ const samples: Readonly<Record<string, Sample>> = {
       summary:
         '{count, plural, =0 {Nothing is waiting for you.} one {One request is waiting for you.} other {# requests are waiting for you.}}',
       notice: 'You approved the request.',
-      requests: [request, { ...request, requestId: 'r2', application: 'Acme Till' }],
+      requests: [request, { ...request, requestId: 'r2', application: 'Acme Till', keepsAccess: false }],
     },
   },
   consent: {

@@ -9,6 +9,8 @@ export interface RequestDescription extends DescribedScopes {
   readonly application: string;
   readonly bindingMessage: string;
   readonly ipAddress: string;
+  /** Whether it has access until the person takes it back; else it has to ask again. */
+  readonly keepsAccess: boolean;
   /** Whether the request came from the person's own address; a phished request rarely does. */
   readonly sameAddress: boolean;
 }
@@ -26,6 +28,7 @@ export async function describeRequest(
     application: applicationName,
     bindingMessage,
     ...describeScopes(application, pending.scopes),
+    keepsAccess: pending.scopes.includes('offline_access'),
     ipAddress,
     sameAddress: ipAddress === context.request.incoming.ipAddress,
   };
