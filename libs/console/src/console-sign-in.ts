@@ -60,6 +60,13 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
   }
 
   return {
+    /** The name of an organization that the person of the call has been let into; its identifier if none is known. */
+    async nameOf(tenantId: string, call: CallOptions): Promise<string> {
+      const named = tenantId === operatorTenant ? undefined : tenantId;
+      const found = await tenantOf(named, call).catch(() => undefined);
+      return found?.tenant.name || tenantId;
+    },
+
     /**
      * Where a browser goes to sign in.
      * @param named the organization; undefined for the operators

@@ -26,6 +26,8 @@ export const homePage: ConsolePage = {
       unsentMail(visit).catch((error: unknown) => saidOf(error)),
       lastRefusals(visit).catch((error: unknown) => saidOf(error)),
     ]);
+    // The API has answered: they may know this organization.
+    const organization = await visit.signIn.nameOf(tenantId, visit.call());
     const all = pathOf(tenantId, 'people');
     const sections = [
       { title: invited.caption, list: invited, all: `${all}?invited=yes` },
@@ -42,7 +44,7 @@ export const homePage: ConsolePage = {
     return visit.send({
       template: 'home',
       data: {
-        organization: tenantId,
+        organization,
         sections,
         activity,
         by,
