@@ -169,18 +169,25 @@ export function whoseOf(visit: Visit, etag: string): Whose {
   return { tenantId: param(visit, 'tenant'), userId: param(visit, 'person'), etag };
 }
 
-/** What ends, as sentences; of what nothing ends there is none. */
-export function endsOf(
-  impact: Impact | undefined,
-  uncounted = 'What ends could not be counted. Everything of this person ends all the same.',
-): readonly Sentence[] {
-  return countedEnds(impact, uncounted).sentences;
+const uncountedOfPerson = 'What ends could not be counted. Everything of this person ends all the same.';
+
+/** What ends of one person, as sentences; of what nothing ends there is none. */
+export function endsOf(impact: Impact | undefined): readonly Sentence[] {
+  return counted(impact, uncountedOfPerson).sentences;
 }
 
-/** The same with their number, and the people by name. */
+/** What ends, with its number, and the people by name. */
 export function countedEnds(impact: Impact | undefined, uncounted: string): Ends {
+  const { sentences, total } = counted(impact, uncounted);
+  return {
+    sentences: impact === undefined || total === 0 ? sentences : [...sentences, ...namesIn(impact)],
+    total,
+  };
+}
+
+function counted(impact: Impact | undefined, uncounted: string): Ends {
   if (impact === undefined) return { sentences: [[uncounted]], total: 0 };
-  const counted: readonly (readonly [string, number | undefined])[] = [
+  const kinds: readonly (readonly [string, number | undefined])[] = [
     ['{count, plural, one {# session ends} other {# sessions end}}', impact.sessions?.total],
     [
       '{count, plural, one {# application loses its access} other {# applications lose their access}}',
@@ -192,10 +199,12 @@ export function countedEnds(impact: Impact | undefined, uncounted: string): Ends
     ],
     ['{count, plural, one {# consent ends} other {# consents end}}', impact.consents?.total],
   ];
-  const ends = counted.flatMap(([text, count = 0]): Sentence[] => (count === 0 ? [] : [[text, { count }]]));
-  if (ends.length === 0) return { sentences: [['Nothing is open that would end.']], total: 0 };
-  const total = counted.reduce((sum, [, count = 0]) => sum + count, 0);
-  return { sentences: [...ends, ...namesIn(impact)], total };
+  const total = kinds.reduce((sum, [, count = 0]) => sum + count, 0);
+  if (total === 0) return { sentences: [['Nothing is open that would end.']], total };
+  return {
+    sentences: kinds.flatMap(([text, count = 0]): Sentence[] => (count === 0 ? [] : [[text, { count }]])),
+    total,
+  };
 }
 
 const mostNames = 10;
