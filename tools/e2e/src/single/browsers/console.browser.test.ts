@@ -124,6 +124,8 @@ it('explains a refusal by the reference that its error page shows', async () => 
     client_id: 'demo-web',
     response_type: 'code',
     scope: 'openid',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
     redirect_uri: 'https://elsewhere.example/callback',
   });
   await theirs.goto(`${demo.issuer}/authorize?${query}`);
@@ -200,7 +202,7 @@ async function tabTo(page: Page, name: string, role = 'link'): Promise<void> {
   const wanted = page.getByRole(role as 'link', { name, exact: true });
   await wanted.waitFor();
   for (let stops = 0; stops < 60; stops += 1) {
-    if (await wanted.evaluateAll('(found) => found.includes(document.activeElement)')) return;
+    if ((await wanted.and(page.locator(':focus')).count()) > 0) return;
     await page.keyboard.press('Tab');
     expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
   }
