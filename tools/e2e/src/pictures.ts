@@ -2,13 +2,17 @@
  * `npm run pictures`: makes the pictures of the README from the pages of the demo, in a real Chromium. Look at them
  * before you commit them.
  */
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ServerProcess } from '@tessera/test-client';
-import { eventually, freePort, provideChromium } from '@tessera/test-kit/provision';
+import { freePort, provideChromium } from '@tessera/test-kit/provision';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import {
+  endConsoleDemo,
+  signInAsAdministrator,
+  startConsoleDemo,
+  type ConsoleDemo,
+} from './harness/browser/console-demo.ts';
 
 const pictures = fileURLToPath(new URL('../../../docs/pictures/', import.meta.url));
 const mostBytes = 150 * 1024;
@@ -20,7 +24,7 @@ interface Picture {
   readonly name: string;
   readonly on: BrowserContextOptions;
   /** Comes to the page that is shown. */
-  readonly way: (page: Page, baseUrl: string) => Promise<void>;
+  readonly way: (page: Page, baseUrl: string, console: string) => Promise<void>;
 }
 
 async function signIn(page: Page): Promise<void> {
@@ -59,6 +63,42 @@ async function askForApproval(baseUrl: string): Promise<void> {
   if (!answer.ok) throw new Error(`no approval was asked for: ${answer.status}`);
 }
 
+/** The overview of the demo in the console. */
+async function openConsole(page: Page, console: string): Promise<void> {
+  await page.goto(`${console}/o/demo`);
+  await page.getByLabel('Identifier of your organization').fill('');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await signInAsAdministrator(page, 'boss');
+  await page.getByRole('heading', { name: 'Sign-ins' }).waitFor();
+}
+
+async function openAda(page: Page, console: string): Promise<void> {
+  await openConsole(page, console);
+  await page.getByRole('link', { name: 'People', exact: true }).click();
+  await page.getByRole('link', { name: 'Ada Lovelace' }).click();
+  await heading(page, /Ada Lovelace/);
+}
+
+/** What the console has to show: some who got in, and some who did not. */
+async function beBusy(browser: Browser, baseUrl: string): Promise<void> {
+  const tries = [
+    ['ada', 'correct horse battery staple'],
+    ['ada', 'correct horse battery staple'],
+    ['grace', 'not the passphrase'],
+    ['grace', 'a moth in relay seventy'],
+  ] as const;
+  for (const [username, secret] of tries) {
+    const page = await (await browser.newContext()).newPage();
+    await toSignIn(page, baseUrl);
+    await signInAsAdministrator(page, username, secret);
+    await page
+      .getByText(/wrong|Signed in/i)
+      .first()
+      .waitFor();
+    await page.context().close();
+  }
+}
+
 const all: readonly Picture[] = [
   { name: 'sign-in', on: desk, way: toSignIn },
   { name: 'sign-in-dark', on: { ...phone, colorScheme: 'dark', locale: 'de-DE' }, way: toSignIn },
@@ -94,12 +134,37 @@ const all: readonly Picture[] = [
       await heading(page, /account/i);
     },
   },
+  { name: 'console', on: desk, way: async (page, _, console) => openConsole(page, console) },
+  { name: 'console-person', on: desk, way: async (page, _, console) => openAda(page, console) },
+  {
+    name: 'console-impact',
+    on: desk,
+    async way(page, _, console) {
+      await openAda(page, console);
+      await page.getByRole('link', { name: 'Lock down' }).click();
+      await page.getByText(/sessions? ends?$/).waitFor();
+    },
+  },
+  {
+    name: 'console-application',
+    on: { viewport: { width: 1000, height: 1100 } },
+    async way(page, _, console) {
+      await openConsole(page, console);
+      await page.getByRole('link', { name: 'Applications', exact: true }).click();
+      await page.getByRole('link', { name: 'Demo Web', exact: true }).click();
+      await page.locator('.snippet').first().waitFor();
+    },
+  },
 ];
 
-async function take(browser: Browser, { name, on, way }: Picture, baseUrl: string): Promise<void> {
+async function take(
+  browser: Browser,
+  { name, on, way }: Picture,
+  { issuer, console }: ConsoleDemo,
+): Promise<void> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...on });
   const page = await context.newPage();
-  await way(page, baseUrl);
+  await way(page, issuer, console);
   const path = join(pictures, `${name}.png`);
   await page.screenshot({ path });
   await context.close();
@@ -108,18 +173,13 @@ async function take(browser: Browser, { name, on, way }: Picture, baseUrl: strin
   process.stdout.write(`${path}: ${Math.ceil(size / 1024)} KiB\n`);
 }
 
-const directory = await mkdtemp(join(tmpdir(), 'tessera-pictures-'));
-const port = await freePort();
-const baseUrl = `http://localhost:${port}`;
-const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
 await mkdir(pictures, { recursive: true });
+const demo = await startConsoleDemo(await freePort());
 try {
-  server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port) });
-  await eventually('the demo serves', async () => (await fetch(`${baseUrl}/readyz`)).ok);
   const browser = await chromium.launch({ executablePath: provideChromium(), args: ['--no-sandbox'] });
-  for (const picture of all) await take(browser, picture, baseUrl);
+  await beBusy(browser, demo.issuer);
+  for (const picture of all) await take(browser, picture, demo);
   await browser.close();
 } finally {
-  await server.stop();
-  await rm(directory, { recursive: true, force: true });
+  await endConsoleDemo(demo);
 }
