@@ -65,8 +65,8 @@ describe('every page of the console in a real Chromium', () => {
       await sheet.setContent(
         `<style>body{display:grid;grid-template-columns:repeat(${size === 'desk' ? 3 : 6},1fr);gap:8px;font:14px sans-serif;background:#777}figure{margin:0}img{width:100%}</style>${shots.join('')}`,
       );
-      const file = `${sheets}/${name}-${size.replace('%', '')}.jpg`;
-      await sheet.screenshot({ path: file, type: 'jpeg', quality: 60, fullPage: true });
+      const file = `${sheets}/${name}-${size.replace('%', '')}.png`;
+      await sheet.screenshot({ path: file, fullPage: true });
       await sheet.close();
     }
   });

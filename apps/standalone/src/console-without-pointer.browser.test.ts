@@ -1,3 +1,4 @@
+import { runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   consoleInChromium,
@@ -25,11 +26,12 @@ const numbered = async (page: Page) =>
     return found.length;
   })()`);
 
-describe.each(['desk', '360px'] as const)('with the keyboard alone, %s', (size) => {
+describe.each(runsEverything ? (['360px', 'desk'] as const) : (['360px'] as const))('with the keyboard alone, %s', (size) => {
   it.each(rows)('$path is walked through in its order, and shows where one is', async ({ path }) => {
     const page = await console.opened(path, { size, of: await recordsOf(path) });
     // What scrolls by itself is one more stop, and what does not is none.
-    const stops = await page.evaluate(`new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then(() =>
+    const stops =
+      await page.evaluate(`new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then(() =>
       [...document.querySelectorAll('.scrolled')].map((e) => [e.hasAttribute('tabindex'), e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight]))`);
     for (const [isStop, scrolls] of stops as readonly (readonly boolean[])[]) expect(isStop).toBe(scrolls);
     const count = await numbered(page);
@@ -38,6 +40,9 @@ describe.each(['desk', '360px'] as const)('with the keyboard alone, %s', (size) 
     await page.evaluate('getSelection().setPosition(document.body, 0)');
     for (let index = 0; index < count; index += 1) {
       await page.keyboard.press('Tab');
+      // The parts of a day are stops of their own.
+      while ((await page.locator(`input[type=date][data-order="${index - 1}"]:focus`).count()) > 0)
+        await page.keyboard.press('Tab');
       const focus = await page.evaluate(
         '[document.activeElement.getAttribute("data-order"), getComputedStyle(document.activeElement).outlineStyle]',
       );
@@ -60,7 +65,7 @@ it('leads past the navigation with the first key', async () => {
 const shownOn = async (page: Page) =>
   page.evaluate<string>(`(() => {
     const main = document.querySelector('main').cloneNode(true);
-    for (const e of main.querySelectorAll('time, script, noscript, [data-copies]')) e.remove();
+    for (const e of main.querySelectorAll('time, script, noscript, [data-copies], #pick-logo')) e.remove();
     for (const e of main.querySelectorAll('[hidden]')) e.remove();
     return main.textContent.replaceAll(/\\s+/g, ' ').trim();
   })()`);

@@ -157,9 +157,10 @@ describe('every page in a real Chromium', () => {
       const form = plain.locator('form:visible').nth(at);
       for (const input of await form.locator('input[required]:visible').all())
         await input.fill((await input.getAttribute('type')) === 'email' ? 'ada@acme.example' : '123456');
+      const method = await form.getAttribute('method');
       const sent = plain.waitForRequest((request) => request.isNavigationRequest());
       await form.locator('button:visible').last().click();
-      expect((await sent).method()).toBe((await form.getAttribute('method'))?.toUpperCase());
+      expect((await sent).method()).toBe(method?.toUpperCase());
     }
   });
 

@@ -184,7 +184,7 @@ describe('POST /approvals', () => {
     const values = { tenant: 'acme', identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo('acme')) });
     expect(answer.statusCode).toBe(400);
-    expect(answer.body).toContain('The session in this browser belongs to another tenant.');
+    expect(answer.body).toContain('The session in this browser belongs to another organization.');
     expect(answer.body).toContain('action="/logout"');
     expect(answer.body).toContain('name="going" value="approvals"');
     expect(answer.body).toContain('name="tenant" value="acme"');

@@ -331,7 +331,7 @@ describe('POST /device', () => {
     const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
     expect(answer.statusCode).toBe(400);
-    expect(answer.body).toContain('The session in this browser belongs to another tenant.');
+    expect(answer.body).toContain('The session in this browser belongs to another organization.');
     expect(answer.body).toContain('action="/logout"');
     expect(answer.body).toContain('name="going" value="device"');
     expect(answer.body).toContain(`name="user_code" value="${userCode}"`);
