@@ -26,31 +26,34 @@ const numbered = async (page: Page) =>
     return found.length;
   })()`);
 
-describe.each(runsEverything ? (['360px', 'desk'] as const) : (['360px'] as const))('with the keyboard alone, %s', (size) => {
-  it.each(rows)('$path is walked through in its order, and shows where one is', async ({ path }) => {
-    const page = await console.opened(path, { size, of: await recordsOf(path) });
-    // What scrolls by itself is one more stop, and what does not is none.
-    const stops =
-      await page.evaluate(`new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then(() =>
+describe.each(runsEverything ? (['360px', 'desk'] as const) : (['360px'] as const))(
+  'with the keyboard alone, %s',
+  (size) => {
+    it.each(rows)('$path is walked through in its order, and shows where one is', async ({ path }) => {
+      const page = await console.opened(path, { size, of: await recordsOf(path) });
+      // What scrolls by itself is one more stop, and what does not is none.
+      const stops =
+        await page.evaluate(`new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then(() =>
       [...document.querySelectorAll('.scrolled')].map((e) => [e.hasAttribute('tabindex'), e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight]))`);
-    for (const [isStop, scrolls] of stops as readonly (readonly boolean[])[]) expect(isStop).toBe(scrolls);
-    const count = await numbered(page);
-    // Where a form takes the first key, the walk begins at the top all the same.
-    await page.evaluate('document.activeElement?.blur()');
-    await page.evaluate('getSelection().setPosition(document.body, 0)');
-    for (let index = 0; index < count; index += 1) {
-      await page.keyboard.press('Tab');
-      // The parts of a day are stops of their own.
-      while ((await page.locator(`input[type=date][data-order="${index - 1}"]:focus`).count()) > 0)
+      for (const [isStop, scrolls] of stops as readonly (readonly boolean[])[]) expect(isStop).toBe(scrolls);
+      const count = await numbered(page);
+      // Where a form takes the first key, the walk begins at the top all the same.
+      await page.evaluate('document.activeElement?.blur()');
+      await page.evaluate('getSelection().setPosition(document.body, 0)');
+      for (let index = 0; index < count; index += 1) {
         await page.keyboard.press('Tab');
-      const focus = await page.evaluate(
-        '[document.activeElement.getAttribute("data-order"), getComputedStyle(document.activeElement).outlineStyle]',
-      );
-      expect(focus).toEqual([String(index), 'solid']);
-    }
-    await console.closed(page);
-  });
-});
+        // The parts of a day are stops of their own.
+        while ((await page.locator(`input[type=date][data-order="${index - 1}"]:focus`).count()) > 0)
+          await page.keyboard.press('Tab');
+        const focus = await page.evaluate(
+          '[document.activeElement.getAttribute("data-order"), getComputedStyle(document.activeElement).outlineStyle]',
+        );
+        expect(focus).toEqual([String(index), 'solid']);
+      }
+      await console.closed(page);
+    });
+  },
+);
 
 it('leads past the navigation with the first key', async () => {
   const page = await console.opened('/o/:tenant/people');

@@ -152,7 +152,8 @@ it('lets an administrator take away what a leaver had, of which nothing is left'
   await laptop.goto(`${issuer}/demo/sign-in`);
   await signInAsAdministrator(laptop, 'lise');
   await laptop.getByRole('heading', { name: 'Signed in' }).waitFor();
-  const [, refreshToken = ''] = /"refreshToken": "([^"]+)"/.exec((await laptop.textContent('body')) ?? '') ?? [];
+  const [, refreshToken = ''] =
+    /"refreshToken": "([^"]+)"/.exec((await laptop.textContent('body')) ?? '') ?? [];
   const page = await atTheConsole('boss');
   const began = performance.now();
   await page.getByRole('link', { name: 'Organizations' }).click();
