@@ -36,15 +36,6 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
     return { clientId, tenant };
   }
 
-  async function found(issuer: string, clientId: string): Promise<openid.Configuration> {
-    const url = new URL(issuer);
-    return openid.discovery(url, clientId, undefined, authenticationBy(proof), {
-      algorithm: 'oauth2',
-      timeout: timeoutSeconds,
-      ...(url.protocol === 'http:' && { execute: [openid.allowInsecureRequests] }),
-    });
-  }
-
   /** Anybody may start a sign-in: the issuer is asked once in a while. */
   const servers = boundedCache<{ readonly server: Promise<openid.Configuration>; readonly since: number }>(
     100,
@@ -53,7 +44,7 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
     const key = `${clientId} ${issuer}`;
     const known = servers.get(key);
     if (known !== undefined && known.since + metadataMs > clock.now()) return known.server;
-    const server = found(issuer, clientId);
+    const server = found(issuer, clientId, proof);
     servers.set(key, { server, since: clock.now() });
     server.catch(() => servers.delete(key));
     return server;
@@ -135,6 +126,19 @@ export function createSignIn({ directory, proof, issuer: shared, operatorTenant,
       };
     },
   };
+}
+
+async function found(
+  issuer: string,
+  clientId: string,
+  proof: SignInDeps['proof'],
+): Promise<openid.Configuration> {
+  const url = new URL(issuer);
+  return openid.discovery(url, clientId, undefined, authenticationBy(proof), {
+    algorithm: 'oauth2',
+    timeout: timeoutSeconds,
+    ...(url.protocol === 'http:' && { execute: [openid.allowInsecureRequests] }),
+  });
 }
 
 /** Whom the tokens of a sign-in prove, and when they did. Throws `access_denied` if they do not say it. */

@@ -128,7 +128,7 @@ it('explains a refusal by the reference that its error page shows', async () => 
     code_challenge_method: 'S256',
     redirect_uri: 'https://elsewhere.example/callback',
   });
-  await theirs.goto(`${demo.issuer}/authorize?${query}`);
+  await theirs.goto(`${demo.issuer}/authorize?${query.toString()}`);
   await theirs.getByText('Reference').waitFor();
   const reference = (await theirs.locator('code').last().textContent()) ?? '';
   const page = await atTheConsole('helper');
