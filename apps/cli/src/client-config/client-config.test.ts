@@ -209,6 +209,21 @@ describe('client-config refuses what cannot work:', () => {
       { type: 'public', secrets: [] },
     ],
     [
+      'an application that its platform proves, without a secret',
+      'spring-boot',
+      'Declare a secret for acme-web: Spring Boot 4: client authenticates with a secret.',
+      {
+        secrets: [],
+        trusts: [{ issuer: 'https://cluster.example', subject: 'system:serviceaccount:shop:web' }],
+      },
+    ],
+    [
+      'an application with keys of its own, without a secret',
+      'spring-boot-opaque',
+      'Declare a secret for acme-web: Spring Boot: resource server that introspects authenticates with a secret.',
+      { secrets: [], jwksUri: 'https://app.acme.example/keys' },
+    ],
+    [
       'a confidential application without a place for its secret',
       'kubelogin',
       'Declare type: public for acme-web: kubelogin keeps no secret.',

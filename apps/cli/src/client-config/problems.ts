@@ -52,10 +52,15 @@ function statusOf({ tenant, application }: Parts): Need[] {
 }
 
 function typeOf({ application, stack }: Parts): Need[] {
+  const why = 'authenticates with a secret';
+  if (stack.type === 'confidential' && isProvenOtherwise(application)) return [['a secret', why]];
   if (stack.type === undefined || stack.type === application.type) return [];
-  return stack.type === 'public'
-    ? [['type: public', 'keeps no secret']]
-    : [['type: confidential', 'authenticates with a secret']];
+  return stack.type === 'public' ? [['type: public', 'keeps no secret']] : [['type: confidential', why]];
+}
+
+/** It declares no secret, and that this is meant: otherwise it may have one that the file does not repeat. */
+function isProvenOtherwise({ secrets, publicKeys, jwksUri, trusts }: DeclaredApplication): boolean {
+  return secrets.length === 0 && (publicKeys.length > 0 || jwksUri !== '' || trusts.length > 0);
 }
 
 /** RFC 6749 §4.1; OIDC Core §3.1.2.1 */
