@@ -6,7 +6,7 @@ import {
   type SearchAuditRequest,
 } from '@tessera/proto-gen/admin-audit';
 import { BatchGetUsersResponseSchema } from '@tessera/proto-gen/directory';
-import { create, local, rootCall, route, type BuiltService } from '@tessera/rpc';
+import { Code, ConnectError, create, local, rootCall, route, type BuiltService } from '@tessera/rpc';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { mergedAudit } from './merge-audit.ts';
@@ -70,6 +70,17 @@ it('calls people by their names in the trail of one tenant, with one call, and a
   expect(asked).toEqual([{ tenantId: 'acme', userIds: ['usr_ada', 'usr_bob', 'web'] }]);
   const everywhere = await merged.search({}, rootCall('test'));
   expect([everywhere.events[0]?.subjectName, asked.length]).toEqual(['', 1]);
+});
+
+it('finds events without names where a directory of an earlier version names nobody to administration', async () => {
+  const events = [create(AuditEventSchema, { eventId: '1'.padStart(26, '0'), subject: 'usr_ada' })];
+  const owner = { search: async () => create(SearchAuditResponseSchema, { events }) };
+  const refusing = (code: Code) =>
+    mergedAudit([owner], { batchGetUsers: async () => Promise.reject(new ConnectError('refused', code)) });
+  const found = await refusing(Code.PermissionDenied).search({ tenantId: 'acme' }, rootCall('test'));
+  expect(found.events.map(({ subject, subjectName }) => [subject, subjectName])).toEqual([['usr_ada', '']]);
+  const unavailable = refusing(Code.Unavailable).search({ tenantId: 'acme' }, rootCall('test'));
+  await expect(unavailable).rejects.toMatchObject({ code: Code.Unavailable });
 });
 
 it('finds every event of every service once, the latest first, however far each looks at once', async () => {

@@ -6,7 +6,7 @@ import {
   type SearchAuditRequest,
 } from '@tessera/proto-gen/admin-audit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
-import { create, pageOf, type CallOptions, type Client } from '@tessera/rpc';
+import { create, pageOf, refusedByPeer, type CallOptions, type Client } from '@tessera/rpc';
 
 type Search = Client<typeof AuditService>;
 
@@ -21,7 +21,12 @@ export function mergedAudit(
   async function named(tenantId: string, events: readonly AuditEvent[], call?: CallOptions) {
     const people = new Set(events.map(({ subject }) => subject).filter((subject) => subject !== ''));
     if (tenantId === '' || people.size === 0) return events;
-    const { users } = await directory.batchGetUsers({ tenantId, userIds: [...people] }, call);
+    const request = { tenantId, userIds: [...people] };
+    const { users } = await directory.batchGetUsers(request, call).catch((error: unknown) => {
+      // Compatibility until 0.4: a directory of version 0.2 does not name people to `admin`.
+      if (refusedByPeer(error) !== undefined) return { users: [] };
+      throw error;
+    });
     const names = new Map(users.map(({ userId, name, username }) => [userId, name || username]));
     return events.map((event) => ({ ...event, subjectName: names.get(event.subject) ?? '' }));
   }
