@@ -19,6 +19,8 @@ export interface Whose {
 interface Confirmed {
   readonly message: string;
   readonly label: string;
+  /** It ends and weakens nothing. */
+  readonly isHarmless?: boolean;
   /** What would end; asks the API without a change. */
   readonly ends: (visit: Visit, whose: Whose) => Promise<readonly Sentence[]>;
   readonly act: (visit: Visit, whose: Whose) => Promise<Done>;
@@ -44,6 +46,8 @@ interface ConfirmPage<R> {
   readonly etagOf: (record: R) => string;
   readonly message: string;
   readonly label: string;
+  /** It ends and weakens nothing. */
+  readonly isHarmless?: boolean | undefined;
   /** What would end; asks the API without a change. */
   readonly ends?: (visit: Visit, record: R) => Promise<Ends>;
   /** Whether the name must be typed where much ends. */
@@ -84,6 +88,7 @@ export function confirmPage<R>(page: ConfirmPage<R>): ConsolePage {
         ends: sentences,
         ...(page.asksName === true && total > mostUntyped && { typed: page.nameOf(record) }),
         label: page.label,
+        isHarmless: page.isHarmless,
         problem,
         path: here(visit),
         back: page.back(visit),
@@ -114,7 +119,7 @@ export function confirmPage<R>(page: ConfirmPage<R>): ConsolePage {
 }
 
 /** A page that acts on a person. */
-export function confirmedOfPerson({ message, label, ends, act }: Confirmed): ConsolePage {
+export function confirmedOfPerson({ message, label, isHarmless, ends, act }: Confirmed): ConsolePage {
   const pathOfPerson = (visit: Visit) => pathOf(param(visit, 'tenant'), 'people', param(visit, 'person'));
   return confirmPage({
     read: personOf,
@@ -122,6 +127,7 @@ export function confirmedOfPerson({ message, label, ends, act }: Confirmed): Con
     etagOf: ({ etag }) => etag,
     message,
     label,
+    isHarmless,
     ends: async (visit, { etag }) => ({ sentences: await ends(visit, whoseOf(visit, etag)), total: 0 }),
     back: pathOfPerson,
     act: async (visit, etag) => sendDone(visit, await act(visit, whoseOf(visit, etag))),

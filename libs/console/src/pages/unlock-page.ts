@@ -5,6 +5,7 @@ import { confirmedOfPerson } from '../confirmed.ts';
 export const unlockPage = confirmedOfPerson({
   message: '{name} can try again at once. Make sure that it was they who tried.',
   label: 'Unlock',
+  isHarmless: true,
   ends: async () => [],
   act: async ({ api, call }, whose) => {
     await api(UsersService).unlock(whose, call());

@@ -1,3 +1,4 @@
+import { browserName } from '@tessera/languages';
 import { SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
 import { confirmedOfPerson, type Sentence, type Whose } from '../../confirmed.ts';
 import { param, type Visit } from '../../console-visit.ts';
@@ -48,8 +49,10 @@ async function sessionsOf({ api, call }: Visit, { tenantId, userId }: Whose): Pr
 
 function endsOf(sessions: readonly Session[]): readonly Sentence[] {
   if (sessions.length === 0) return [['Nothing is open that would end.']];
-  return sessions.map(({ ipAddress, userAgent }) => [
-    'The session of {browser} at {address} ends',
-    { browser: userAgent, address: ipAddress },
-  ]);
+  return sessions.map(({ ipAddress: address, userAgent }) => {
+    const browser = browserName(userAgent)?.browser ?? userAgent;
+    return browser === ''
+      ? ['The session at {address} ends', { address }]
+      : ['The session of {browser} at {address} ends', { browser, address }];
+  });
 }

@@ -32,6 +32,7 @@ export const disablePage = confirmedOfPerson({
 export const enablePage = confirmedOfPerson({
   message: '{name} can sign in again with what they had before. What has ended stays ended.',
   label: 'Enable',
+  isHarmless: true,
   ends: async () => [],
   act: async ({ api, call }, { tenantId, userId, etag }) => {
     await api(UsersService).update(

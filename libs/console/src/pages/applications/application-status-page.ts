@@ -44,6 +44,7 @@ export const enableApplicationPage: ConsolePage = confirmPage({
   ...about,
   message: 'People can sign in to {name} again. What was issued before stays invalid.',
   label: 'Enable this application',
+  isHarmless: true,
   act: async (visit, etag) => {
     await visit.api(ApplicationsService).update(changed(visit, etag, 'active'), visit.call());
     return showDone(visit, {

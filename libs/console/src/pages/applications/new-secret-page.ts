@@ -33,6 +33,7 @@ async function show(visit: Visit, problem?: string): Promise<FastifyReply> {
     data: {
       values: { name: application.name || clientId },
       label: 'Make a secret',
+      isHarmless: true,
       problem,
       path: here(visit),
       back: path,
