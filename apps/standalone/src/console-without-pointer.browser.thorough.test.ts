@@ -42,9 +42,9 @@ describe.each(runsEverything ? (['360px', 'desk'] as const) : (['360px'] as cons
       await page.evaluate('getSelection().setPosition(document.body, 0)');
       for (let index = 0; index < count; index += 1) {
         await page.keyboard.press('Tab');
-        // The parts of a day are stops of their own.
-        while ((await page.locator(`input[type=date][data-order="${index - 1}"]:focus`).count()) > 0)
-          await page.keyboard.press('Tab');
+        // The parts of a day are stops of their own, the last of which takes `:focus` from their field.
+        const isInDay = `document.activeElement.matches('input[type=date][data-order="${index - 1}"]')`;
+        while (await page.evaluate<boolean>(isInDay)) await page.keyboard.press('Tab');
         const focus = await page.evaluate(
           '[document.activeElement.getAttribute("data-order"), getComputedStyle(document.activeElement).outlineStyle]',
         );
