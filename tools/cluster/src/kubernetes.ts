@@ -19,7 +19,16 @@ export interface LiveObject {
     readonly readyReplicas?: number;
     readonly succeeded?: number;
     readonly failed?: number;
+    readonly observedGeneration?: number;
+    readonly conditions?: readonly Condition[];
   };
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
 }
 
 /** A namespace of the cluster, by kubectl and Helm. Every call names it, so that nothing reaches another one. */
@@ -142,13 +151,12 @@ export interface PodToRun {
   readonly command: readonly string[];
   /** Folders in the pod, with the volumes that they hold. */
   readonly mounts?: Readonly<Record<string, object>>;
+  /** The service account that it runs as; it gets no token of it but by a volume. */
+  readonly serviceAccount?: string;
 }
 
-/** Runs a pod to its end and removes it; resolves with what it printed, throws with it if it failed. */
-export async function runPod(
-  on: Namespace,
-  { name, image, command, mounts = {} }: PodToRun,
-): Promise<string> {
+/** A pod with one container, which is started once. */
+export function podOf({ name, image, command, mounts = {}, serviceAccount = 'default' }: PodToRun): object {
   const folders = Object.entries(mounts).map(([mountPath, volume], index) => ({
     mount: { name: `folder-${index}`, mountPath, readOnly: true },
     volume: { name: `folder-${index}`, ...volume },
@@ -158,21 +166,29 @@ export async function runPod(
     image,
     command,
     securityContext: restricted,
+    resources: { requests: { cpu: '20m', memory: '64Mi' } },
     volumeMounts: folders.map(({ mount }) => mount),
   };
   const spec = {
     restartPolicy: 'Never',
+    serviceAccountName: serviceAccount,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     securityContext: restrictedPod(1000),
     containers: [container],
     volumes: folders.map(({ volume }) => volume),
   };
-  await on.apply([{ apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { role: name } }, spec }]);
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { role: name } }, spec };
+}
+
+/** Runs a pod to its end and removes it; resolves with what it printed, throws with it if it failed. */
+export async function runPod(on: Namespace, pod: PodToRun): Promise<string> {
+  const { name } = pod;
+  await on.apply([podOf(pod)]);
   try {
     const phase = await until(`the pod ${name} does not end`, async () => {
-      const [pod] = await on.list('pods', `role=${name}`);
-      const now = pod?.status?.phase ?? '';
+      const [found] = await on.list('pods', `role=${name}`);
+      const now = found?.status?.phase ?? '';
       return ['Succeeded', 'Failed'].includes(now) ? now : undefined;
     });
     const output = await on.kubectl(['logs', name]);

@@ -57,6 +57,8 @@ export interface ReleaseOptions {
   readonly imageBefore: string | undefined;
   /** A file with values that this cluster needs. */
   readonly valuesFile: string | undefined;
+  /** Above those of every installation; default: none. */
+  readonly values?: Values;
 }
 
 /** The values of every installation; a test renders the chart with them. */
@@ -119,7 +121,7 @@ export function createRelease(on: Namespace, options: ReleaseOptions): Release {
 
   let generation = 0;
   const valuesNow = (current: string): Values =>
-    merged(valuesOf(on.name, topology, current), {
+    merged(merged(valuesOf(on.name, topology, current), options.values ?? {}), {
       defaults: { podAnnotations: { generation: String(generation) } },
     });
 
@@ -228,10 +230,11 @@ export async function certificatesOf(
 ): Promise<object[]> {
   return Promise.all(
     certified.map(async (name) => {
-      const issued = await authority.issue(
-        `${name}.tessera.${on.name}.svc.cluster.local`,
-        notAfter === undefined ? {} : { notAfter },
-      );
+      const issued = await authority.issue(`${name}.tessera.${on.name}.svc.cluster.local`, {
+        // Administration is called by this name: in compact it has the certificate of `token`.
+        alsoNamed: [`tessera-administration.${on.name}.svc`],
+        ...(notAfter !== undefined && { notAfter }),
+      });
       return secret(`${name}-tls`, {
         'tls.crt': issued.cert,
         'tls.key': issued.key,

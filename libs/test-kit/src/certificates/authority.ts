@@ -24,6 +24,8 @@ export interface CertificateOptions {
   readonly notBefore?: number;
   /** Milliseconds since the Unix epoch; in a day unless given. */
   readonly notAfter?: number;
+  /** Further DNS names. */
+  readonly alsoNamed?: readonly string[];
 }
 
 /** A certificate authority that exists for one test. */
@@ -65,7 +67,7 @@ export async function createAuthority(): Promise<Authority> {
         signingKey: keys.privateKey,
         ...validity(options),
         signingAlgorithm: algorithm,
-        extensions: extensionsOf(name),
+        extensions: extensionsOf([name, ...(options?.alsoNamed ?? [])]),
       });
       const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', pair.privateKey));
       const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
@@ -123,13 +125,13 @@ function validity({ notBefore, notAfter }: CertificateOptions = {}) {
   return { notBefore: new Date(notBefore ?? now - minute), notAfter: new Date(notAfter ?? now + day) };
 }
 
-function extensionsOf(name: string) {
+function extensionsOf(names: readonly string[]) {
   return [
     new BasicConstraintsExtension(false, undefined, true),
     new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
     new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
     new SubjectAlternativeNameExtension([
-      { type: 'dns', value: name },
+      ...names.map((value) => ({ type: 'dns', value }) as const),
       { type: 'dns', value: 'localhost' },
       { type: 'ip', value: '127.0.0.1' },
       { type: 'ip', value: '::1' },

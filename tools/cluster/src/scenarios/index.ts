@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.ts';
 import { administration } from './administration.ts';
 import { autoscaling } from './autoscaling.ts';
+import { declaredClients } from './declared-clients.ts';
 import { eviction } from './eviction.ts';
 import { firstHalfHour } from './first-half-hour.ts';
 import { install } from './releases/install.ts';
@@ -19,6 +20,7 @@ export const scenarios: readonly Scenario[] = [
   install,
   firstHalfHour,
   administration,
+  declaredClients,
   rollingUpgrade,
   eviction,
   kill,

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +40,8 @@ export interface KubernetesServer extends KubernetesApi {
   ask(method: string, path: string, body?: object, asking?: Asking): Promise<ApiAnswer>;
   /** Applies an object as `kubectl apply --server-side` does; `dryRun` stores nothing. */
   applied(object: Declared, query?: string): Promise<ApiAnswer>;
+  /** All that etcd has on its disk, former values included. */
+  stored(): Promise<string>;
 }
 
 /**
@@ -69,7 +71,7 @@ export async function startKubernetesServer(
       await tokenOf(ask, { namespace: 'tessera', name: 'tessera' }, issuer),
     );
     await writeFile(join(credentials, 'ca.crt'), authority);
-    return serverOf({ ask, port, authority, credentials, stop: processes.stop });
+    return serverOf({ ask, port, authority, credentials, folder, stop: processes.stop });
   } catch (cause) {
     await processes.stop();
     throw new Error(`The API server did not start:\n${processes.output().slice(-4000)}`, { cause });
@@ -211,10 +213,11 @@ interface Started {
   readonly port: number;
   readonly authority: string;
   readonly credentials: string;
+  readonly folder: string;
   readonly stop: () => Promise<void>;
 }
 
-function serverOf({ ask, port, authority, credentials, stop }: Started): KubernetesServer {
+function serverOf({ ask, port, authority, credentials, folder, stop }: Started): KubernetesServer {
   const address = `https://localhost:${port}`;
   const pathOf = ({ kind, metadata: { namespace, name } }: Named) =>
     `/apis/tessera.dev/v1alpha1/namespaces/${namespace}/${plurals[kind]}/${name}`;
@@ -230,6 +233,15 @@ function serverOf({ ask, port, authority, credentials, stop }: Started): Kuberne
     issuer,
     trusting: { TESSERA_KUBERNETES_API: address, TESSERA_KUBERNETES_CREDENTIALS: credentials },
     token: async (account, audience) => tokenOf(ask, account, audience),
+
+    async stored() {
+      const etcd = join(folder, 'etcd');
+      const files = await readdir(etcd, { recursive: true, withFileTypes: true });
+      const texts = files
+        .filter((file) => file.isFile())
+        .map(async (file) => readFile(join(file.parentPath, file.name), 'latin1'));
+      return (await Promise.all(texts)).join('\n');
+    },
 
     async kubeConfig(account) {
       const data = Buffer.from(authority).toString('base64');

@@ -158,6 +158,22 @@ describe('objects in Kubernetes', () => {
       expect((await controlled.asked(who, audience)).status).toBe(401);
   });
 
+  it('leave no token in etcd, where one that is planted is found', async () => {
+    const account = { namespace: 'shop', name: 'stored' };
+    await written(application('stored'));
+    await expect.poll(async () => (await controlled.asked(account)).status).toBe(200);
+    const { accessToken } = tokensOf(await controlled.asked(account));
+    const before = await api.stored();
+    expect(before).toContain('The service stored');
+    expect(before).not.toMatch(/\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}|\btr_[\w-]{16,}/);
+    const secrets = '/api/v1/namespaces/shop/secrets';
+    const planted = { metadata: { name: 'planted' }, stringData: { token: accessToken } };
+    expect((await api.ask('POST', secrets, planted)).status).toBe(201);
+    // Not the whole text as a message.
+    await expect.poll(async () => (await api.stored()).includes(accessToken)).toBe(true);
+    await api.ask('DELETE', `${secrets}/planted`);
+  });
+
   it('trust the service account of every pod where they say so', async () => {
     const shared = application('shared', { trusts: [{ serviceAccount: 'default', sharedIdentity: true }] });
     await written(shared);

@@ -1,0 +1,44 @@
+import { check } from '../scenario.ts';
+import { application, becomes, remove } from './application.ts';
+import type { Client } from './client.ts';
+import type { Installation } from './installation.ts';
+
+/**
+ * A namespace gets neither the client identifier of another one, nor its service account, nor another tenant, nor a
+ * power; who tries leaves what is there as it is.
+ */
+export async function keepsApart(installed: Installation, orders: Client): Promise<string> {
+  const { shop, stock, elsewhere, stray, surroundings, start } = installed;
+  const taken = `${shop.name}.orders`;
+  const subject = `system:serviceaccount:${shop.name}:orders`;
+  const ofAnother = [{ issuer: surroundings.clusterIssuer, subject }];
+  // The same service account by name, of a namespace of the same tenant, without an object.
+  const same = await start(stock, 'orders');
+  const tried = [
+    [stock, application('identifier', { clientId: taken }), 'False Conflict', `k8s:${shop.name}/orders`],
+    [elsewhere, application('identifier', { clientId: taken, scopes: [] }), 'False Conflict', 'clientId'],
+    [stock, application('account', { trusts: ofAnother }), 'False NotAllowed', 'no service account of'],
+    [elsewhere, application('account', { trusts: ofAnother, scopes: [] }), 'False NotAllowed', 'no service'],
+    [stray, application('tenant'), 'False NamespaceNotMapped', 'No tenant'],
+  ] as const;
+  for (const [on, object, said, part] of tried) {
+    const { name } = object.metadata;
+    await on.apply([object]);
+    const message = await becomes(on, name, said);
+    check(message.includes(part), `${name} of ${on.name}: ${message}`);
+    await remove(on, name).catch(() => undefined);
+  }
+  const otherTenant = application('tenant', { tenantId: 'acme', scopes: [] });
+  const refusal = await elsewhere.apply([otherTenant]).then(
+    () => 'nothing',
+    (error: unknown) => String(error),
+  );
+  check(refusal.includes('tenantId'), `a tenant in an object is refused with ${refusal}`);
+  const answers = await same.answers();
+  check(
+    Object.keys(answers).join() === '401',
+    `the same name in another namespace: ${JSON.stringify(answers)}`,
+  );
+  check((await orders.hasToken()) === taken, 'the first one lost its identifier');
+  return `${tried.length + 2} attempts refused`;
+}
