@@ -73,7 +73,9 @@ async function runTopology(
   try {
     const stage = await prepare(plan, topology, on, logs);
     plan.say(`${topology}: installed after ${secondsSince(started)} s`);
-    for (const scenario of plan.scenarios) {
+    for (const scenario of plan.scenarios.filter(({ topologies = [topology] }) =>
+      topologies.includes(topology),
+    )) {
       plan.say(`${topology}: ${scenario.name} …`);
       const result = await runScenario(stage, scenario);
       plan.say(`${topology}: ${scenario.name}: ${result.outcome}${result.remark && ` (${result.remark})`}`);
