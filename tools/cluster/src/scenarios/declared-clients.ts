@@ -16,7 +16,7 @@ const patienceSeconds = 10;
  */
 export const declaredClients: Scenario = {
   name: 'declared clients',
-  // The controller and its calls are the same in split, whose second release of twelve processes asks for a larger node.
+  // In split the controller is the same, and twelve processes more do not fit on one small node.
   topologies: ['compact'],
   errors: 'none',
   async run(stage) {

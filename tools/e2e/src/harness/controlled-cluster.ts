@@ -79,10 +79,10 @@ const administers = (clientId: string, begins: string, issuer: string, account: 
 });
 
 /** Starts the programs of a cluster if there are any, or what stands for them. */
-const startApi = async () =>
+const startApi = async (issuer?: string) =>
   kubernetesPrograms === undefined
     ? startKubernetesApi()
-    : startKubernetesServer(kubernetesPrograms, controllerAccount);
+    : startKubernetesServer(kubernetesPrograms, controllerAccount, issuer);
 
 /** Starts Tessera, and a cluster with the controller and the API `goods`, whose scope every application may have. */
 export async function startControlled(): Promise<Controlled> {
@@ -119,9 +119,15 @@ async function controlled<Api extends KubernetesApi>(api: Api): Promise<Controll
       const account = { namespace: name, name: 'controller' };
       await system.apply({ workloads: [own, administers(`acme-${name}`, `${name}:`, api.issuer, account)] });
       const assertion = await api.token(account, system.baseUrl);
-      const cluster = await clusterOf(await startApi(), system, join(directory, name), assertion, {
-        TESSERA_CONTROLLER_CLUSTER: name,
-      });
+      const cluster = await clusterOf(
+        await startApi(`https://${name}.example`),
+        system,
+        join(directory, name),
+        assertion,
+        {
+          TESSERA_CONTROLLER_CLUSTER: name,
+        },
+      );
       others.push(cluster);
       await cluster.startController();
       return cluster;

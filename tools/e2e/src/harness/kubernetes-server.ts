@@ -17,7 +17,8 @@ import {
 } from './kubernetes-api.ts';
 
 const chart = join(import.meta.dirname, '../../../../deploy/helm/tessera');
-const issuer = 'https://kubernetes.default.svc.cluster.local';
+/** What most clusters call their issuer; of several that declare records at one Tessera, each needs its own. */
+const usualIssuer = 'https://kubernetes.default.svc.cluster.local';
 const administrator = 'token-of-the-administrator-of-a-cluster-of-tests';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
@@ -48,12 +49,14 @@ export interface KubernetesServer extends KubernetesApi {
  * Starts etcd and the API server. Nothing else of Kubernetes runs, so nothing makes pods of what is declared.
  * @param programs a folder with `kube-apiserver` and `etcd`
  * @param controller the service account that gets the role of the controller
+ * @param issuer what it calls its issuer
  */
 export async function startKubernetesServer(
   programs: string,
   controller: ServiceAccount,
+  issuer = usualIssuer,
 ): Promise<KubernetesServer> {
-  const processes = await startProcesses(programs);
+  const processes = await startProcesses(programs, issuer);
   const { folder, port } = processes;
   const authority = await readFile(join(folder, 'ca.crt'), 'utf8');
   const ask = asker(port, authority);
@@ -71,14 +74,14 @@ export async function startKubernetesServer(
       await tokenOf(ask, { namespace: 'tessera', name: 'tessera' }, issuer),
     );
     await writeFile(join(credentials, 'ca.crt'), authority);
-    return serverOf({ ask, port, authority, credentials, folder, stop: processes.stop });
+    return serverOf({ ask, port, authority, credentials, folder, issuer, stop: processes.stop });
   } catch (cause) {
     await processes.stop();
     throw new Error(`The API server did not start:\n${processes.output().slice(-4000)}`, { cause });
   }
 }
 
-async function startProcesses(programs: string) {
+async function startProcesses(programs: string, issuer: string) {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-kubernetes-'));
   const file = (name: string) => join(folder, name);
   const { certificates } = await createCertificates(folder, ['kube-apiserver']);
@@ -214,10 +217,11 @@ interface Started {
   readonly authority: string;
   readonly credentials: string;
   readonly folder: string;
+  readonly issuer: string;
   readonly stop: () => Promise<void>;
 }
 
-function serverOf({ ask, port, authority, credentials, folder, stop }: Started): KubernetesServer {
+function serverOf({ ask, port, authority, credentials, folder, issuer, stop }: Started): KubernetesServer {
   const address = `https://localhost:${port}`;
   const pathOf = ({ kind, metadata: { namespace, name } }: Named) =>
     `/apis/tessera.dev/v1alpha1/namespaces/${namespace}/${plurals[kind]}/${name}`;
