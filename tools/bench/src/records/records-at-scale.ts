@@ -21,8 +21,8 @@ const targetReads = 10;
 const targetMemory = 1.1;
 
 /**
- * What the administration API and the console cost with 10,000 tenants, 100,000 applications and 1,000,000 people; compact, one call
- * after another.
+ * What the administration API and the console cost with 10,000 tenants, 100,000 applications and 1,000,000 people;
+ * compact, one call after another.
  */
 export async function recordsAtScale(options: SystemOptions, { say, print }: Bench): Promise<boolean> {
   const { stores, seed } = options;
