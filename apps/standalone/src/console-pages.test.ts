@@ -430,6 +430,41 @@ describe('sessions and access', () => {
   });
 });
 
+describe('the roles of a person', () => {
+  it('are given and taken, and none comes back that somebody else has taken meanwhile', async () => {
+    const cookie = cookies.get('root') ?? '';
+    const { role = '' } = await ownRecords(on, ':role', 'acme');
+    const { person: userId } = await world.somebody('acme');
+    const [path, field] = [`/o/acme/people/${userId}/roles`, `roles ${role}`];
+    const stored = async () => users.get({ tenantId: 'acme', userId }, call());
+    const given = async () => hiddenOf((await visit(path, cookie)).html);
+    expect((await submit(path, cookie, { ...(await given()), [field]: role })).status).toBe(200);
+    expect((await stored()).roles).toEqual([role]);
+    // Shown with the role, which is then taken elsewhere.
+    const earlier = await given();
+    const taken = { userId, etag: (await stored()).etag, roles: [] };
+    await users.update({ tenantId: 'acme', user: taken, updateMask: { paths: ['roles'] } }, call());
+    const refused = await submit(path, cookie, { ...earlier, [field]: role });
+    expect([refused.status, (await stored()).roles]).toEqual([409, []]);
+    expect(refused.html).toContain(`name="${field}"`);
+    expect(refused.html).not.toMatch(/type="checkbox"[^>]* checked/);
+    expect((await submit(path, cookie, hiddenOf(refused.html))).status).toBe(200);
+    expect((await stored()).roles).toEqual([]);
+  });
+
+  it('stay where a role was added while the form was shown as boxes, so that it would now be lines', async () => {
+    const cookie = cookies.get('root') ?? '';
+    const { role = '' } = await ownRecords(on, ':role', 'acme');
+    const { person: userId } = await world.somebody('acme');
+    const path = `/o/acme/people/${userId}/roles`;
+    const boxes = { ...hiddenOf((await visit(path, cookie)).html), [`roles ${role}`]: role };
+    for (let n = 0; n < 41; n += 1) await ownRecords(on, ':role', 'acme');
+    expect((await visit(path, cookie)).html).toContain('<textarea id="roles"');
+    expect((await submit(path, cookie, boxes)).status).toBe(200);
+    expect((await users.get({ tenantId: 'acme', userId }, call())).roles).toEqual([role]);
+  });
+});
+
 describe('what others have stored', () => {
   it('is text on every page that shows it', async () => {
     const cookie = cookies.get('root') ?? '';

@@ -179,7 +179,12 @@ const uncountedOfPerson = 'What ends could not be counted. Everything of this pe
 
 /** What ends of one person, as sentences; of what nothing ends there is none. */
 export function endsOf(impact: Impact | undefined): readonly Sentence[] {
-  return counted(impact, uncountedOfPerson).sentences;
+  return totalEndsOf(impact).sentences;
+}
+
+/** The same, with its number. */
+export function totalEndsOf(impact: Impact | undefined): Ends {
+  return counted(impact, uncountedOfPerson);
 }
 
 /** What ends, with its number, and the people by name. */
@@ -192,7 +197,8 @@ export function countedEnds(impact: Impact | undefined, uncounted: string): Ends
 }
 
 function counted(impact: Impact | undefined, uncounted: string): Ends {
-  if (impact === undefined) return { sentences: [[uncounted]], total: 0 };
+  // Something may end, so that somebody is asked.
+  if (impact === undefined) return { sentences: [[uncounted]], total: 1 };
   const kinds: readonly (readonly [string, number | undefined])[] = [
     ['{count, plural, one {# session ends} other {# sessions end}}', impact.sessions?.total],
     [

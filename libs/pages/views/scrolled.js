@@ -1,5 +1,4 @@
-// Makes what scrolls by itself a stop of the keyboard for as long as it does. Browsers that do so themselves need no
-// script; others would leave the end of a wide table to those who have a pointer.
+// What scrolls by itself is a stop of the keyboard for as long as it does; without this script it always is one.
 
 const watched = new ResizeObserver((entries) => {
   for (const { target } of entries) {

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Field } from '@tessera/pages';
+import { Code, ConnectError } from '@tessera/rpc';
 import { problemsOf, type InputProblem, type Problems } from '../shown-refusals.ts';
 import { fieldsOf, here, sentForm, type ConsolePage, type Visit } from '../console-visit.ts';
 
@@ -37,24 +38,32 @@ export interface Sent {
   /** Without spaces around it. */
   text(name: string): string;
   lines(name: string): string[];
-  /** The chosen options of a choice of several. */
-  several(name: string): string[];
+  /** The chosen options of a choice of several; or its lines, as which many options are shown. */
+  chosen(name: string): string[];
   readonly form: ReadonlyMap<string, string>;
 }
 
 function sentOf(form: ReadonlyMap<string, string>): Sent {
   const text = (name: string) => (form.get(name) ?? '').trim();
+  const lines = (name: string) =>
+    text(name)
+      .split(/\s*\n\s*/)
+      .filter((line) => line !== '');
   return {
     text,
-    lines: (name) =>
-      text(name)
-        .split(/\s*\n\s*/)
-        .filter((line) => line !== ''),
-    several: (name) =>
-      [...form.keys()].filter((key) => key.startsWith(`${name} `)).map((key) => key.slice(name.length + 1)),
+    lines,
+    chosen: (name) =>
+      form.has(name)
+        ? lines(name)
+        : [...form.keys()]
+            .filter((key) => key.startsWith(`${name} `))
+            .map((key) => key.slice(name.length + 1)),
     form,
   };
 }
+
+/** Options of a choice that are shown as boxes; more are lines. A form has 64 fields at most. */
+export const mostChoices = 40;
 
 interface FormPage<T> {
   /** What the form is about, as it is now. */
@@ -110,18 +119,27 @@ export function formPage<T>(page: FormPage<T>): ConsolePage {
       try {
         return await page.send(visit, sent, about);
       } catch (error) {
-        return show(visit, about, sent, problemsOf(error, visit));
+        const problems = problemsOf(error, visit);
+        if (isOfEarlierVersion(error)) return show(visit, await page.read(visit), undefined, problems);
+        return show(visit, about, sent, problems);
       }
     },
   };
 }
+
+/**
+ * Whether somebody else has changed the record since the form was shown. What was typed is no answer to what is there
+ * now: sent again, it would take their change back.
+ */
+const isOfEarlierVersion = (error: unknown): boolean =>
+  error instanceof ConnectError && error.code === Code.Aborted;
 
 /** An input with what was typed into it. */
 function typed(input: Input, sent: Sent): Input {
   if (input.kind === 'secret') return input;
   if (input.kind !== 'several' && input.kind !== 'one')
     return { ...input, value: sent.form.get(input.name) ?? '' };
-  const on = input.kind === 'one' ? [sent.text(input.name)] : sent.several(input.name);
+  const on = input.kind === 'one' ? [sent.text(input.name)] : sent.chosen(input.name);
   return {
     ...input,
     options: input.options?.map((option) => ({ ...option, isOn: on.includes(option.value) })) ?? [],

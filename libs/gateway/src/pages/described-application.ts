@@ -30,6 +30,8 @@ function describeScope(name: string, declared: Partial<GrantedScope> | undefined
 
 /** What an application asks for; long lists of one API below its name. */
 export interface DescribedScopes {
+  /** Whether it has access until the person takes it back. */
+  readonly keepsAccess: boolean;
   readonly scopes: readonly DescribedScope[];
   /** APIs of which so many scopes are asked for that they are listed below its name. */
   readonly apis: readonly { readonly name: string; readonly scopes: readonly DescribedScope[] }[];
@@ -53,6 +55,7 @@ export function describeScopes(
   const long = [...byApi].filter(([audience, ofIt]) => audience !== '' && ofIt.length > mostListed);
   const below = new Set(long.flatMap(([, ofIt]) => ofIt));
   return {
+    keepsAccess: names.includes('offline_access'),
     scopes: names.filter((name) => !below.has(name)).map(describe),
     apis: long.map(([audience, ofIt]) => ({
       name: declared.get(ofIt[0] ?? '')?.resourceName || audience,

@@ -146,7 +146,7 @@ describe('every page in a real Chromium', () => {
     },
   );
 
-  it.each(pageTemplates)('%s shows the same without script, and its forms are sent', async (template) => {
+  it.each(pageTemplates)('%s has its heading without script, and its forms are sent', async (template) => {
     await show(template, 'en', looks, plain);
     await plain.getByRole('heading', { level: 1 }).waitFor();
     for (const summary of await plain.locator('summary').all()) await summary.click();

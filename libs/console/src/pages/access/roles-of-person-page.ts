@@ -1,15 +1,12 @@
 import { adminRoles } from '@tessera/oauth';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
-import { countedEnds, personOf, sendDone } from '../../confirmed.ts';
+import { personOf, sendDone, totalEndsOf } from '../../confirmed.ts';
 import { confirmedBefore } from '../../forms/confirmed-form.ts';
-import { formPage, type Input, type Sent } from '../../forms/form-page.ts';
+import { formPage, mostChoices, type Input } from '../../forms/form-page.ts';
 import { otherOwner } from '../../forms/owned.ts';
 import { nameOf } from '../../shown-person.ts';
 import { param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
-
-/** A form has 64 fields at most. */
-const mostChoices = 40;
 
 interface WithRoles {
   readonly user: User;
@@ -38,14 +35,14 @@ export const rolesOfPersonPage: ConsolePage = formPage<WithRoles>({
   back: pathOfPerson,
   send: async (visit, sent, about) => {
     const { userId } = about.user;
-    const user = { userId, etag: sent.text('etag'), roles: chosen(sent, about) };
+    const user = { userId, etag: sent.text('etag'), roles: sent.chosen('roles') };
     const request = { tenantId: param(visit, 'tenant'), user, updateMask: { paths: ['roles'] } };
     const asked = await confirmedBefore(visit, sent, {
       ends: async () => {
         const found = await visit
           .api(UsersService)
           .update({ ...request, validateOnly: true, impact: true }, visit.call());
-        return countedEnds(found.impact, 'What ends could not be counted.');
+        return totalEndsOf(found.impact);
       },
       title: 'Change the roles of this person?',
       message: 'This change ends something that works now.',
@@ -54,7 +51,11 @@ export const rolesOfPersonPage: ConsolePage = formPage<WithRoles>({
     });
     if (asked !== undefined) return asked;
     await visit.api(UsersService).update(request, visit.call());
-    return sendDone(visit, { title: 'The roles are changed', message: 'The change applies at once.' });
+    return sendDone(visit, {
+      title: 'The roles are changed',
+      message:
+        'Applications see the change when they next refresh their tokens. Access tokens that they have stay valid until they expire.',
+    });
   },
 });
 
@@ -62,17 +63,14 @@ function rolesInput({ user, names }: WithRoles): Input {
   const input = {
     name: 'roles',
     label: 'Roles',
-    hint: "Applications read people's roles in their tokens. Those that begin with tessera. open this console.",
+    hint: "Applications read these roles in the person's tokens. A role whose name begins with “tessera.” lets the person administer Tessera.",
   };
   const options = [...new Set([...names, ...adminRoles.keys(), ...user.roles])];
-  if (options.length > mostChoices) return { ...input, kind: 'lines', value: user.roles.join('\n') };
+  if (options.length > mostChoices)
+    return { ...input, hint: 'The names of roles, one a line.', kind: 'lines', value: user.roles.join('\n') };
   return {
     ...input,
     kind: 'several',
     options: options.map((name) => ({ value: name, label: name, isOn: user.roles.includes(name) })),
   };
-}
-
-function chosen(sent: Sent, about: WithRoles): string[] {
-  return rolesInput(about).kind === 'lines' ? sent.lines('roles') : sent.several('roles');
 }

@@ -1,8 +1,5 @@
 import type { Resource } from '@tessera/proto-gen/admin-resources';
-import type { Input, Sent } from '../../forms/form-page.ts';
-
-/** A form has 64 fields at most. */
-const mostChoices = 40;
+import { mostChoices, type Input, type Sent } from '../../forms/form-page.ts';
 
 const scopesIn = (resources: readonly Resource[]) =>
   resources.flatMap(({ name, scopes }) => scopes.map((scope) => ({ ...scope, api: name })));
@@ -28,6 +25,5 @@ export function scopesInput(resources: readonly Resource[], present: readonly st
 export function scopesOf(sent: Sent, present: readonly string[], resources: readonly Resource[]): string[] {
   const known = scopesIn(resources);
   const others = present.filter((scope) => !known.some(({ name }) => name === scope));
-  const chosen = known.length > mostChoices ? sent.lines('scopes') : sent.several('scopes');
-  return [...new Set([...others, ...chosen])];
+  return [...new Set([...others, ...sent.chosen('scopes')])];
 }

@@ -114,7 +114,7 @@ const saveAnyway = (findings: boolean): readonly Input[] =>
 function providerIn(sent: Sent, name: string): DeclaredProvider {
   const preset = sent.text('preset') || 'none';
   const issuer = sent.text('issuer') || (preset === 'google' ? google : '');
-  const people = sent.several('people');
+  const people = sent.chosen('people');
   const secret = sent.text('clientSecret');
   return {
     name,
@@ -136,7 +136,7 @@ async function tryFirst(
   provider: DeclaredProvider,
   redirectUri: string,
 ): Promise<void> {
-  if (sent.several('anyway').length > 0) return;
+  if (sent.chosen('anyway').length > 0) return;
   const { issuer = '', clientId = '', clientSecret } = provider;
   // Who may not set it up sends no request there either.
   await impactOf(visit, declaring(visit, [provider], true));

@@ -230,7 +230,7 @@ export const policyPage = formPage<Tenant>({
   hidden: ({ etag }) => [{ name: 'etag', value: etag }],
   back: settingsPath,
   send: async (visit, sent) => {
-    const also = sent.several('also');
+    const also = sent.chosen('also');
     const request = changed(visit, sent, {
       authenticationPolicy: sent.text('authenticationPolicy'),
       registration: sent.text('registration'),

@@ -1,3 +1,4 @@
+import { issuesLikeKeycloak } from '@tessera/oauth';
 import type { PendingRequest } from '@tessera/proto-gen/device';
 import { describeScopes, findApplication, type DescribedScopes } from '../described-application.ts';
 import type { PageContext } from '../page-context.ts';
@@ -9,8 +10,8 @@ export interface RequestDescription extends DescribedScopes {
   readonly application: string;
   readonly bindingMessage: string;
   readonly ipAddress: string;
-  /** Whether it has access until the person takes it back; else it has to ask again. */
-  readonly keepsAccess: boolean;
+  /** Whether it has to ask again for access that it does not keep. Like Keycloak, it keeps it for the session. */
+  readonly asksAgain: boolean;
   /** Whether the request came from the person's own address; a phished request rarely does. */
   readonly sameAddress: boolean;
 }
@@ -22,13 +23,14 @@ export async function describeRequest(
 ): Promise<{ description: RequestDescription; tenantName: string }> {
   const { application, tenant } = await findApplication(context, pending.clientId);
   const { requestId, clientId, applicationName, bindingMessage, ipAddress } = pending;
+  const scopes = describeScopes(application, pending.scopes);
   const description = {
     requestId,
     clientId,
     application: applicationName,
     bindingMessage,
-    ...describeScopes(application, pending.scopes),
-    keepsAccess: pending.scopes.includes('offline_access'),
+    ...scopes,
+    asksAgain: !scopes.keepsAccess && tenant !== undefined && !issuesLikeKeycloak(tenant),
     ipAddress,
     sameAddress: ipAddress === context.request.incoming.ipAddress,
   };

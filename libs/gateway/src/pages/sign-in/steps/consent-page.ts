@@ -19,7 +19,6 @@ export const consentPage: StepPage = {
     return {
       ...describeScopes(application, names),
       about: application && aboutApplication(application),
-      keepsAccess: names.includes('offline_access'),
     };
   },
   problems: { incomplete: { status: 400, message: 'Allow or deny the request.' } },
