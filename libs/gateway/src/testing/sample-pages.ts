@@ -74,7 +74,10 @@ const samples: Readonly<Record<string, Sample>> = {
       summary:
         '{count, plural, =0 {Nothing is waiting for you.} one {One request is waiting for you.} other {# requests are waiting for you.}}',
       notice: 'You approved the request.',
-      requests: [request, { ...request, requestId: 'r2', application: 'Acme Till', keepsAccess: false, asksAgain: true }],
+      requests: [
+        request,
+        { ...request, requestId: 'r2', application: 'Acme Till', keepsAccess: false, asksAgain: true },
+      ],
     },
   },
   consent: {
