@@ -23,6 +23,8 @@ export interface PasswordForm {
   readonly fields: readonly { readonly name: string; readonly value: string }[];
   /** Why the form is shown again, as a sentence; undefined at first. */
   readonly problem: string | undefined;
+  /** Whether the problem is that of the present password. */
+  readonly isPresentWrong?: boolean;
   /** What a browser is asked for that makes a passkey in place of the password; absent where it may make none. */
   readonly passkey?: PasskeyAsked | undefined;
 }

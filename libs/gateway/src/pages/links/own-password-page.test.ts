@@ -96,14 +96,22 @@ describe('POST /password', () => {
     ]);
   });
 
+  const newOnes = ['new', 'repeated'];
   it.each([
-    ['the present password is missing', { present_password: '' }, 'Enter your current password.'],
-    ['the new one is not repeated', { repeated_password: '' }, 'Enter the new password twice.'],
-    ['it is repeated with a mistake', { repeated_password: 'too' }, 'The two passwords differ.'],
-  ])('asks again if %s', async (_what, values, problem) => {
+    [
+      'the present password is missing',
+      { present_password: '' },
+      'Enter your current password.',
+      ['present'],
+    ],
+    ['the new one is not repeated', { repeated_password: '' }, 'Enter the new password twice.', newOnes],
+    ['it is repeated with a mistake', { repeated_password: 'too' }, 'The two passwords differ.', newOnes],
+  ])('asks again if %s, and marks that field', async (_what, values, problem, marked) => {
     const gateway = open();
     const { statusCode, body } = await post(gateway, { ...sent, ...values });
     expect([statusCode, body.includes(problem)]).toEqual([400, true]);
+    const fields = [...body.matchAll(/id="(\w+)_password"[^>]* aria-invalid="true"/g)];
+    expect(fields.map(([, name]) => name)).toEqual(marked);
     expect(gateway.requests('changePassword')).toEqual([]);
   });
 

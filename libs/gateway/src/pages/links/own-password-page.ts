@@ -60,7 +60,7 @@ const act: PageHandler = async (context) => {
   if (person === undefined) return back(context);
   checkForm(app, request, form, purpose.changePassword(person.session.userId));
   const presentPassword = form.get('present_password') ?? '';
-  if (presentPassword === '') return sendForm(context, person, 'Enter your current password.');
+  if (presentPassword === '') return sendForm(context, person, 'Enter your current password.', true);
   const { password: newPassword, problem } = chosenPassword(form);
   if (problem !== undefined) return sendForm(context, person, problem);
   const { outcome } = await gateway.peers.authorize.changePassword(
@@ -75,7 +75,12 @@ const act: PageHandler = async (context) => {
     case 'signedOut':
       return back(context);
     case 'wrongPassword':
-      return sendForm(context, person, 'The current password is wrong, or there were too many attempts.');
+      return sendForm(
+        context,
+        person,
+        'The current password is wrong, or there were too many attempts.',
+        true,
+      );
     case 'passwordProblem':
       return sendForm(context, person, `The new password ${outcome.value}.`);
     default:
@@ -104,7 +109,12 @@ function signInFor(tenantId: string) {
   });
 }
 
-function sendForm(context: PageContext, { session }: Person, problem?: string): FastifyReply {
+function sendForm(
+  context: PageContext,
+  { session }: Person,
+  problem?: string,
+  isPresentWrong = false,
+): FastifyReply {
   const { tenantId, userId, username } = session;
   return sendPasswordForm(context, {
     title: context.row.title,
@@ -117,6 +127,7 @@ function sendForm(context: PageContext, { session }: Person, problem?: string): 
     asksForPresent: true,
     fields: [],
     problem,
+    isPresentWrong,
   });
 }
 

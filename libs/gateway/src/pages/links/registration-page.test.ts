@@ -51,12 +51,13 @@ describe('/register', () => {
   it.each([
     ['must be an e-mail address', 'Enter an e-mail address.'],
     ['must be of a domain of the tenant', 'Your organization takes no registration with this address.'],
-  ])('asks again for an address that %s', async (description, problem) => {
+  ])('asks again for an address that %s, with what was typed', async (description, problem) => {
     const refuse = () => {
       throw invalidFields([{ field: 'email', description }]);
     };
     const { statusCode, body } = await post(open({ requestRegistration: refuse }));
     expect([statusCode, body.includes(problem)]).toEqual([400, true]);
+    expect(body).toContain('value="ada@people.example"');
   });
 
   it.each([

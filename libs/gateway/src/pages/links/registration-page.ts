@@ -51,7 +51,7 @@ const act: PageHandler = async (context) => {
   checkForm(app, request, form, purpose.register(tenantId, interactionId));
   if (await isClosed(context, tenantId, 'registers')) return sendNoRegistration(context, place);
   const email = shownParameter(form, 'email');
-  if (email === '') return sendForm(context, place, 'Enter an e-mail address.');
+  if (email === '') return sendForm(context, place, { problem: 'Enter an e-mail address.', typed: email });
   await countMailRequest(context);
   const { ipAddress, requestId, tenant } = request.incoming;
   const language = languageOf(request, gateway.languages);
@@ -67,7 +67,9 @@ const act: PageHandler = async (context) => {
     await gateway.peers.directory.requestRegistration(asked, rootCall(requestId));
   } catch (error) {
     const problem = problemOf(error);
-    return problem === undefined ? sendNoRegistration(context, place) : sendForm(context, place, problem);
+    return problem === undefined
+      ? sendNoRegistration(context, place)
+      : sendForm(context, place, { problem, typed: email });
   }
   return redirectToPage(
     reply,
@@ -100,7 +102,11 @@ function problemOf(error: unknown): string | undefined {
   throw error;
 }
 
-function sendForm(context: PageContext, { tenantId, interactionId }: Place, problem?: string): FastifyReply {
+function sendForm(
+  context: PageContext,
+  { tenantId, interactionId }: Place,
+  { problem, typed }: { readonly problem?: string; readonly typed?: string } = {},
+): FastifyReply {
   const { request, reply, gateway, row } = context;
   const page: Page = {
     template: 'register',
@@ -111,6 +117,7 @@ function sendForm(context: PageContext, { tenantId, interactionId }: Place, prob
     data: {
       path: otherPaths.registration,
       problem,
+      typed,
       fields: fieldsOfForm(context, purpose.register(tenantId, interactionId), [
         { name: 'tenant', value: tenantId },
         { name: 'interaction', value: interactionId },
