@@ -7,8 +7,8 @@ import { builder, type Installation } from './installation.ts';
 const minuteMs = 60_000;
 
 /**
- * The issuer that one client has its tokens from is away for a minute, and the processes have forgotten its keys: that
- * client gets 503, all others what they always get.
+ * One client's issuer is unavailable for a minute, after the processes have forgotten its keys: that client gets 503,
+ * all others what they always get.
  */
 export async function issuerIsAway(installed: Installation, orders: Client): Promise<string> {
   const { stock, release, surroundings, start } = installed;

@@ -34,7 +34,7 @@ const api = (tenant: string, scope: string) => ({
   audience: `https://${scope}.${tenant}.example`,
   name: scope,
   scopes: [{ name: `${scope}.read`, description: `See ${scope}` }],
-  // Whoever declares applications of the tenant may give them the scope.
+  // Any owner of the tenant may give the scope to its applications.
   assignableBy: ['tenant'],
 });
 

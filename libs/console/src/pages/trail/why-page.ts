@@ -64,7 +64,7 @@ async function eventsOf(visit: Visit, tenantId: string, reference: string): Prom
 function messageOf(reference: string, events: readonly AuditEvent[], refused: readonly AuditEvent[]): string {
   if (reference === '') return 'Every page that refuses something shows a reference. Enter it here.';
   if (events.length === 0)
-    return "Nothing is recorded with this reference. Compare it with the page. Some refusals, such as of a request that lacks a parameter, are in the server's log alone; others are here for up to 30 days.";
+    return "Nothing is recorded with this reference. Compare it with the page. Some refusals, such as those for a missing parameter, are only in the server's log; others are here for up to 30 days.";
   return refused.length === 0 ? 'Nothing of this request was refused.' : '';
 }
 

@@ -164,7 +164,7 @@ it('lets an administrator take away what a leaver had, of which nothing is left'
   await page.getByRole('link', { name: 'Lise Meitner' }).click();
   await page.getByRole('heading', { name: 'Lise Meitner' }).waitFor();
   await savePicture(page, 'console-leaver');
-  // Whoever enables the account again must not give the rights back with it.
+  // Enabling the account again must not give the rights back.
   await page.getByRole('link', { name: 'Change roles' }).click();
   for (const role of ['clerk', 'tessera.auditor']) await page.getByLabel(role, { exact: true }).uncheck();
   await savePicture(page, 'console-roles-of-person');
