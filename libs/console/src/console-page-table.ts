@@ -4,6 +4,7 @@ import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { accessRows } from './pages/access/access-rows.ts';
+import { findPage } from './pages/find-page.ts';
 import { homePage } from './pages/home-page.ts';
 import { keysRows } from './pages/keys/keys-rows.ts';
 import { lockDownPage } from './pages/lock-down-page.ts';
@@ -16,7 +17,7 @@ import { callbackPage, signedOutPage, signInPage, signOutPage, startPage } from 
 import { trailRows } from './pages/trail/trail-rows.ts';
 import { unlockPage } from './pages/unlock-page.ts';
 import { setupPageTable } from './setup-page-table.ts';
-import type { ConsolePageRow } from './console-visit.ts';
+import type { ConsolePageRow, Visit } from './console-visit.ts';
 
 const own = { formTarget: 'own' } as const;
 const anyone = { ...own, who: 'anyone' } as const;
@@ -37,7 +38,7 @@ export const pageTable: readonly ConsolePageRow[] = [
   },
   { ...anyone, path: '/start', title: 'Sign in to the console', page: startPage },
   { ...anyone, path: '/callback', title: 'Sign in to the console', page: callbackPage },
-  { ...anyone, path: '/sign-out', title: 'Sign out of the console?', page: signOutPage },
+  { ...anyone, path: '/sign-out', title: 'Sign out of the console?', label: 'Sign out', page: signOutPage },
   { ...anyone, path: '/signed-out', title: 'You are signed out of the console', page: signedOutPage },
   {
     ...own,
@@ -47,6 +48,7 @@ export const pageTable: readonly ConsolePageRow[] = [
     page: organizationsPage,
   },
   { ...own, path: organization, title: 'Overview', who: { sees: [users.list] }, page: homePage },
+  { ...own, path: `${organization}/find`, title: 'Find', who: { sees: [users.list] }, page: findPage },
   { ...own, path: `${organization}/people`, title: 'People', who: { sees: [users.list] }, page: peoplePage },
   {
     ...own,
@@ -100,3 +102,25 @@ export const pageTable: readonly ConsolePageRow[] = [
   ...trailRows,
   ...keysRows,
 ];
+
+/** Pages that nobody looks for: they send the browser elsewhere, or are shown after something. */
+const aside: ReadonlySet<string> = new Set([
+  '/sign-in',
+  '/start',
+  '/callback',
+  '/signed-out',
+  '/looks.css',
+  '/why',
+  '/o/:tenant/find',
+]);
+
+/** What `Visit.pagesOf` gives. */
+export function pagesOf(visit: Visit, tenantId: string): ReturnType<Visit['pagesOf']> {
+  return pageTable
+    .filter(({ path }) => !aside.has(path))
+    .map(({ path, title, label = title }) => ({
+      path: path.replace(':tenant', encodeURIComponent(tenantId)),
+      label,
+    }))
+    .filter(({ path }) => !path.includes(':') && visit.offers(path));
+}

@@ -6,6 +6,7 @@ import { loadLanguages } from '@tessera/languages';
 import { consolePaths, OAuthError } from '@tessera/oauth';
 import {
   bodyLimit,
+  languageOf,
   loadTemplates,
   methodsOfPages,
   sendHtmlOf,
@@ -13,11 +14,11 @@ import {
   type Page,
   type PageMethod,
 } from '@tessera/pages';
-import { rootCall, type ByToken, type DescMethod } from '@tessera/rpc';
+import { declaredAccess, rootCall, type ByToken, type DescMethod } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import { fileURLToPath } from 'node:url';
 import { navigationOf } from './navigation.ts';
-import { pageTable } from './console-page-table.ts';
+import { pagesOf, pageTable } from './console-page-table.ts';
 import { isSignedOut, troubleOf } from './shown-refusals.ts';
 import { createSessions, type Sessions } from './console-sessions.ts';
 import { createSignIn, type SignInDeps } from './console-sign-in.ts';
@@ -141,10 +142,16 @@ function visitsOf({
       api: (service) => byToken.clientOf(visit.session().accessToken, request.ip)(service),
       opens: (path) => isOpenTo(opened, path, ({ sees }) => sees),
       offers: (path) => isOpenTo(opened, path, ({ sees, does = [] }) => [...sees, ...does]),
+      pagesOf: (tenantId) => pagesOf(visit, tenantId),
       async askWhatOpens() {
-        opened = await byToken.openedBy(visit.session().accessToken);
+        const { accessToken, everyTenant } = visit.session();
+        const byScopes = await byToken.openedBy(accessToken);
+        // What is for no single tenant is for operators.
+        opened = (method) =>
+          byScopes(method) && (everyTenant || declaredAccess(method).tenantField !== undefined);
       },
       call: () => rootCall(requestId, callTimeoutMs),
+      language: () => kit.languages.of(languageOf(request, kit.languages)),
       languageTags: kit.languages.tags,
       setCookie(value) {
         void reply.setCookie(wireName, value, {
@@ -158,7 +165,9 @@ function visitsOf({
       send(page) {
         const whole: Page = { script: true, ...row, ...page };
         const { opens, offers } = visit;
-        const frame = { base: consolePaths.base, navigation: navigationOf(visit, live()), opens, offers };
+        const navigation = navigationOf(visit, live());
+        const scripts = navigation && ['list.js', 'find.js'];
+        const frame = { base: consolePaths.base, navigation, opens, offers, scripts };
         return sendHtmlOf(reply, kit, { ...whole, data: { requestId, ...page.data } }, frame);
       },
     };

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Language } from '@tessera/languages';
 import { consolePaths } from '@tessera/oauth';
 import {
   checkSentForm,
@@ -44,8 +45,12 @@ export interface Visit {
   readonly opens: (path: string) => boolean;
   /** Whether it lets them do what the page is for, too. */
   readonly offers: (path: string) => boolean;
-  /** Asks it what the access token opens, for these two: without an answer, nothing. */
+  /** The pages that are offered to the person and are of no record: an organization's, and those of no organization. */
+  readonly pagesOf: (tenantId: string) => readonly { readonly path: string; readonly label: string }[];
+  /** Asks it what the access token opens, for these three: without an answer, nothing. */
   readonly askWhatOpens: () => Promise<void>;
+  /** That of the reader. */
+  readonly language: () => Language;
   /** Of the languages that pages have. */
   readonly languageTags: readonly string[];
   readonly setCookie: (value: string) => void;
@@ -58,6 +63,8 @@ export type ConsolePage = PageFile<Visit>;
 export interface ConsolePageRow extends PageRow<Visit, Who> {
   /** Whether it gives rights, or destroys: who has not signed in lately does so again first. */
   readonly needsFresh?: boolean;
+  /** What it is called among others, where its title is a question or a whole sentence. */
+  readonly label?: string;
 }
 
 /** A part of the path, decoded. */

@@ -10,7 +10,7 @@ export function navigationOf(
   if (session === undefined) return undefined;
   const tenantId = param(visit, 'tenant') || session.tenantId;
   const items: readonly (readonly [string, string])[] = [
-    ...(session.everyTenant ? ([['/', 'Organizations']] as const) : []),
+    ['/', 'Organizations'],
     [pathOf(tenantId), 'Overview'],
     [pathOf(tenantId, 'people'), 'People'],
     [pathOf(tenantId, 'applications'), 'Applications'],
@@ -21,7 +21,8 @@ export function navigationOf(
     [pathOf(tenantId, 'access'), 'Access'],
     [pathOf(tenantId, 'sessions'), 'Sessions'],
     [pathOf(tenantId, 'audit'), 'Audit trail'],
-    ...(session.everyTenant ? ([[pathOf(tenantId, 'keys'), 'Keys']] as const) : []),
+    [pathOf(tenantId, 'keys'), 'Keys'],
+    [pathOf(tenantId, 'find'), 'Find'],
     ['/sign-out', 'Sign out'],
   ];
   const path = atItsList(here(visit) || '/');
@@ -32,7 +33,12 @@ export function navigationOf(
     .toSorted((one, other) => other.length - one.length)[0];
   return items
     .filter(([root]) => visit.opens(root))
-    .map(([root, label]) => ({ path: root, label, isHere: root === nearest }));
+    .map(([root, label]) => ({
+      path: root,
+      label,
+      isHere: root === nearest,
+      keys: label === 'Find' ? '/ Control+K' : undefined,
+    }));
 }
 
 /** A new record stands beside the list of its kind. */

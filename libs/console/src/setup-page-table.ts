@@ -50,7 +50,7 @@ function row(
   page: ConsolePage,
   sees: Methods,
   does?: Methods,
-  more: Pick<ConsolePageRow, 'needsFresh'> = {},
+  more: Pick<ConsolePageRow, 'needsFresh' | 'label'> = {},
 ): ConsolePageRow {
   const who = { sees, ...(does && { does }) };
   return { path: organization + path, title, who, formTarget: 'own', page, ...more };
@@ -70,7 +70,9 @@ const seesProvider = [tenants.get, state.get];
 /** The pages with which an organization is set up. */
 export const setupPageTable: readonly ConsolePageRow[] = [
   row('/applications', 'Applications', applicationsPage, [applications.list]),
-  row('/new-application', 'What do you want to connect?', kindsPage, [resources.list], connects),
+  row('/new-application', 'What do you want to connect?', kindsPage, [resources.list], connects, {
+    label: 'Create an application',
+  }),
   row(
     '/new-application/:kind',
     'Create an application',

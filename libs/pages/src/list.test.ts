@@ -66,7 +66,7 @@ describe('a list', () => {
   it('is a table with headings, times that scripts can read, a search, and the way on', () => {
     const html = shown('Ada');
     expect(html).toContain('<th scope="col">Name</th>');
-    expect(html).toContain('<time datetime="2026-05-28T20:26:40.000Z">');
+    expect(html).toContain('<time class="ago" datetime="2026-05-28T20:26:40.000Z">');
     expect(html).toContain('<a rel="next" href="/x/people?page=t">Next page</a>');
     expect(html).toContain('<label for="q">');
     expect(html).toContain('aria-current="true"');

@@ -31,6 +31,8 @@ export interface Frame {
   readonly policyUri?: string | undefined;
   /** The pages beside this one, in their order. */
   readonly navigation?: readonly NavigationItem[] | undefined;
+  /** Files that run on each page of the host that has a navigation. */
+  readonly scripts?: readonly string[] | undefined;
   /** Whether the reader may see the page at a path of ours; absent where everybody may. */
   readonly opens?: (path: string) => boolean;
   /** Whether the reader may do what it is for, too. */
@@ -43,6 +45,8 @@ export interface NavigationItem {
   /** A sentence of the languages. */
   readonly label: string;
   readonly isHere: boolean;
+  /** What opens it where scripts run (`aria-keyshortcuts`). */
+  readonly keys?: string | undefined;
 }
 
 /** What a host of pages has made once. */

@@ -7,4 +7,10 @@ const watched = new ResizeObserver((entries) => {
     else target.removeAttribute('tabindex');
   }
 });
-for (const element of document.querySelectorAll('.scrolled')) watched.observe(element);
+
+function watchAll() {
+  for (const element of document.querySelectorAll('.scrolled')) watched.observe(element);
+}
+
+watchAll();
+document.addEventListener('shown', watchAll);

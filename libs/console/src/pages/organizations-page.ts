@@ -1,5 +1,6 @@
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { listAddresses, readListRequest, readQuery, shownParameter, type List } from '@tessera/pages';
+import { ownerCell } from '../forms/owned.ts';
 import { problemOf } from '../shown-refusals.ts';
 import { goTo, pathOf, type ConsolePage } from '../console-visit.ts';
 
@@ -27,7 +28,7 @@ export const organizationsPage: ConsolePage = {
         { text: tenant.name || tenant.tenantId, href: pathOf(tenant.tenantId) },
         { text: tenant.tenantId },
         { sentence: tenant.status === 'active' ? 'Active' : 'Disabled' },
-        { text: tenant.owner },
+        ownerCell(tenant.owner),
       ]),
       empty: 'No organization was found. Search for another name.',
       search: { path: '/', label: 'Name or identifier', value: search },

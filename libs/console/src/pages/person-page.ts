@@ -3,6 +3,7 @@ import { GrantsService, type Grant } from '@tessera/proto-gen/admin-grants';
 import { SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
 import { UsersService, type User, type UserCredentials } from '@tessera/proto-gen/admin-users';
 import { withParameters, type Cell, type List } from '@tessera/pages';
+import { ownerCell } from '../forms/owned.ts';
 import { actCell, browserCell, shortList, timeCell, timeOrNone } from '../cells.ts';
 import { nameOf, statusOf } from '../shown-person.ts';
 import { param, pathOf, type ConsolePage } from '../console-visit.ts';
@@ -59,7 +60,7 @@ function factsOf(user: User, { waysIn }: UserCredentials): readonly Fact[] {
     ['Roles', { text: user.roles.join(', ') }],
     ['Last sign-in', user.lastSignInTime ? timeCell(user.lastSignInTime) : { sentence: 'None known' }],
     user.createTime && ['Added', timeCell(user.createTime)],
-    ['Owner', { text: user.owner }],
+    ['Owner', ownerCell(user.owner)],
     ['Identifier', { text: user.userId }],
   ];
   return facts.filter(

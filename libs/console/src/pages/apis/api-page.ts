@@ -3,7 +3,7 @@ import { type Resource } from '@tessera/proto-gen/admin-resources';
 import type { Cell, List } from '@tessera/pages';
 import { kindLabels } from '../applications/application-kinds.ts';
 import { shortList } from '../../cells.ts';
-import { otherOwner } from '../../forms/owned.ts';
+import { otherOwner, ownerCell } from '../../forms/owned.ts';
 import { pathOf, type ConsolePage } from '../../console-visit.ts';
 import { apiOf, nameOfApi, whichApi } from './which-api.ts';
 
@@ -35,14 +35,14 @@ export const apiPage: ConsolePage = {
 };
 
 function factsOf({ audience, owner, tokenType, signingAlgorithm, roles }: Resource) {
-  const texts: readonly (readonly [string, string])[] = [
-    ['Audience', audience],
-    ['Owner', owner],
-    ['Type of its tokens', tokenType],
-    ['Signature of its tokens', signingAlgorithm],
-    ['Roles in its tokens', roles.join(', ')],
+  const facts: readonly (readonly [string, Cell])[] = [
+    ['Audience', { text: audience }],
+    ['Owner', ownerCell(owner)],
+    ['Type of its tokens', { text: tokenType }],
+    ['Signature of its tokens', { text: signingAlgorithm }],
+    ['Roles in its tokens', { text: roles.join(', ') }],
   ];
-  return texts.filter(([, text]) => text !== '').map(([label, text]) => [label, { text }] as const);
+  return facts.filter(([, cell]) => !('text' in cell && cell.text === ''));
 }
 
 /** @param path of the API; undefined where nothing is changed */

@@ -1,5 +1,6 @@
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { listAddresses, readListRequest, readQuery, type List } from '@tessera/pages';
+import { ownerCell } from '../../forms/owned.ts';
 import { param, pathOf, type ConsolePage } from '../../console-visit.ts';
 
 /** The APIs of an organization: one call for a page. */
@@ -19,7 +20,7 @@ export const apisPage: ConsolePage = {
         { text: name || audience, href: pathOf(tenantId, 'apis', audience) },
         { text: audience },
         { text: scopes.map((scope) => scope.name).join(' ') },
-        { text: owner },
+        ownerCell(owner),
       ]),
       empty:
         'No API was found. Create one, or search for part of another name. Applications ask for an API by its scopes.',

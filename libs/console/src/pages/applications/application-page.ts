@@ -6,7 +6,7 @@ import {
 import type { Cell } from '@tessera/pages';
 import { kindLabels } from './application-kinds.ts';
 import { actCell, shortList, timeCell } from '../../cells.ts';
-import { otherOwner } from '../../forms/owned.ts';
+import { otherOwner, ownerCell } from '../../forms/owned.ts';
 import type { ConsolePage } from '../../console-visit.ts';
 import { nameOfApplication, whichOf } from './which-application.ts';
 import { snippetFor } from './snippet.ts';
@@ -49,7 +49,6 @@ function factsOf(application: Application): readonly (readonly [string, Cell])[]
     ['What it is for', description],
     ['Publisher', publisher],
     ['Its https address', homepage],
-    ['Owner', owner],
     ['Grant types', grantTypes.join(' ')],
     ['Redirect URIs', redirectUris.join(' ')],
     ['Addresses after signing out', application.logoutRedirectUris.join(' ')],
@@ -60,6 +59,7 @@ function factsOf(application: Application): readonly (readonly [string, Cell])[]
     ['Kind', { sentence: kindLabels[kind] ?? kind }],
     ['Status', { sentence: status === 'active' ? 'Active' : 'Disabled' }],
     ...(lastUseTime === undefined ? [] : [['Last used', timeCell(lastUseTime)] as const]),
+    ...(owner === '' ? [] : [['Owner', ownerCell(owner)] as const]),
     ...texts.filter(([, text]) => text !== '').map(([label, text]) => [label, { text }] as const),
   ];
 }

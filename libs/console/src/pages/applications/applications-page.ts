@@ -8,6 +8,7 @@ import {
   type Cell,
   type List,
 } from '@tessera/pages';
+import { ownerCell, ownerLabel } from '../../forms/owned.ts';
 import { kindLabels } from './application-kinds.ts';
 import { timeCell } from '../../cells.ts';
 import { param, pathOf, type ConsolePage } from '../../console-visit.ts';
@@ -39,7 +40,10 @@ export const applicationsPage: ConsolePage = {
       empty: 'No application was found. Remove a filter, or search for part of another name or client ID.',
       search: { path, label: 'Name or client ID', value: search },
       ...addresses,
-      filters: [...addresses.filters, ...(owner === '' ? [] : [{ label: owner, isOn: true, href: others }])],
+      filters: [
+        ...addresses.filters,
+        ...(owner === '' ? [] : [{ label: ownerLabel(owner), isOn: true, href: others }]),
+      ],
     };
     const make = { href: pathOf(tenantId, 'new-application'), label: 'Create an application' };
     return visit.send({ template: 'listed', data: { list, make } });
@@ -52,7 +56,7 @@ function rowOf(application: Application, tenantId: string, others: string): read
     { text: name || clientId, href: pathOf(tenantId, 'applications', clientId) },
     { text: clientId },
     { sentence: kindLabels[kind] ?? kind },
-    { text: owner, href: withOwner(others, owner) },
+    ownerCell(owner, withOwner(others, owner)),
     { sentence: status === 'active' ? 'Active' : 'Disabled' },
     lastUseTime === undefined ? { sentence: 'None known' } : timeCell(lastUseTime),
   ];

@@ -3,7 +3,7 @@ import { listAddresses, readListRequest, readQuery, withParameters, type List } 
 import { actCell } from '../../cells.ts';
 import { confirmPage, showDone } from '../../confirmed.ts';
 import { formPage } from '../../forms/form-page.ts';
-import { otherOwner } from '../../forms/owned.ts';
+import { otherOwner, ownerCell } from '../../forms/owned.ts';
 import { goTo, param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
 
 const rolesPath = (visit: Visit) => pathOf(param(visit, 'tenant'), 'roles');
@@ -23,7 +23,7 @@ export const rolesPage: ConsolePage = {
       columns: ['Name', 'Owner', 'Who has it', 'Delete'],
       rows: roles.map((role) => [
         { text: role.name },
-        { text: role.owner },
+        ownerCell(role.owner),
         {
           sentence: 'Show people',
           href: withParameters(pathOf(tenantId, 'people'), { role: role.name }),

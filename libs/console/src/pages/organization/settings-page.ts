@@ -4,7 +4,7 @@ import { styleSheet, readQuery, shownParameter, withParameters, type Cell } from
 import { countedEnds, showDone } from '../../confirmed.ts';
 import { confirmedBefore } from '../../forms/confirmed-form.ts';
 import { formPage, type Input, type Sent } from '../../forms/form-page.ts';
-import { otherOwner } from '../../forms/owned.ts';
+import { otherOwner, ownerCell } from '../../forms/owned.ts';
 import { param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
 
 const settingsPath = (visit: Visit) => pathOf(param(visit, 'tenant'), 'settings');
@@ -46,7 +46,7 @@ export const settingsPage: ConsolePage = {
     const facts: readonly (readonly [string, Cell])[] = [
       ['Name', { text: name }],
       ['Identifier', { text: tenantId }],
-      ['Owner', { text: tenant.owner }],
+      ['Owner', ownerCell(tenant.owner)],
       ['Issuer', { text: tenant.issuer || visit.issuer }],
       ['Sign-in', { sentence: policies[authenticationPolicy] ?? policyLabels[0] }],
       ['New accounts', { sentence: registrations[registration] ?? registrations['closed'] ?? '' }],
