@@ -13,7 +13,8 @@ export const withConsole = (port: number, seed: string) => ({
 
 const operators = tenantId(0);
 const times = 200;
-const people = `/console/o/${tenantId(largeTenant)}/people`;
+const organization = `/console/o/${tenantId(largeTenant)}`;
+const people = `${organization}/people`;
 
 /** Of the console: pages of the large tenant, one request after another. Throws if a page is not as it should be. */
 export async function timeConsole(
@@ -47,10 +48,17 @@ export async function timeConsole(
     await time('next page of people', () => next, row),
     await time('search for one person', (number) => `${people}?q=${encodeURIComponent(named(number))}`, row),
     await time('search for many', (number) => `${people}?q=person+${1 + (number % 4)}`, /<table|rel="next"/),
+    await time(
+      'find one by name',
+      (number) => `${organization}/find?q=${encodeURIComponent(named(number))}`,
+      row,
+    ),
+    await time('find many by name', (number) => `${organization}/find?q=person+${1 + (number % 4)}`, row),
+    await time('find an application', (number) => `${organization}/find?q=app+${number}`, /class="results"/),
     await time('one person', () => one, /<h1/),
-    await time('applications', () => `/console/o/${tenantId(largeTenant)}/applications`, /<table/),
+    await time('applications', () => `${organization}/applications`, /<table/),
     await time('organizations', () => '/console/', /<table/),
-    await time('overview', () => `/console/o/${tenantId(largeTenant)}`, /<h1/),
+    await time('overview', () => organization, /<h1/),
   ];
 }
 
