@@ -43,7 +43,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
     account/administered bootstrap methods.ts service.ts wiring.ts index.ts`,
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts
     create-runtime.ts run-process.ts run-service.ts index.ts`,
-  'libs/rpc': `call.ts call-options.ts actor.ts typed-client.ts call-traces.ts served-call.ts token-proof.ts errors page-token.ts
+  'libs/rpc': `call.ts call-options.ts actor.ts typed-client.ts call-traces.ts served-call.ts token-proof.ts errors page-token.ts stretches.ts
     stored-message.ts client/channel credentials.ts access client hosts hosts/in-process hosts/grpc hosts/connect caller.ts index.ts`,
   'libs/stores': `database.ts tls-errors.ts purge.ts feed redis limits store-errors.ts migrations traced-stores.ts
     retry.ts statement-time.ts when-available.ts postgres store-urls.ts index.ts`,
@@ -51,7 +51,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/test-kit': `cleanup.ts each-file.ts eventually.ts wait-for.ts fakes certificates network provision provision/postgres provision/redis
     browser stores.ts provide-stores.ts provision.ts index.ts`,
   'libs/token': `audit.ts requested-issuer.ts refresh-token-format.ts store usable.ts authenticate-client.ts verification
-    introspection revocation pipeline grants impact logout user-info.ts config.ts service.ts wiring.ts index.ts`,
+    counts introspection revocation pipeline grants impact logout user-info.ts config.ts service.ts wiring.ts index.ts`,
   'tools/bench': `autocannon.d.ts oidc-provider.d.ts declared-state.ts target.ts populate.ts processor-time.ts stores.ts bare
     peer operations options.ts systems.ts driver measure records growth.ts overload.ts rest.ts table.ts targets.ts
     beside.ts main.ts`,

@@ -47,6 +47,10 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
   ],
   ['SessionsService/EndSessions', () => ({ tenantId: 'acme', sessionId })],
   ['GrantsService/List', () => ({ tenantId: 'ops', clientId: 'ops-console' })],
+  [
+    'GrantsService/CountTokens',
+    () => ({ tenantId: 'acme', startTime: '2026-01-01T00:00:00Z', stretchSeconds: 3600, stretches: 1 }),
+  ],
   ['GrantsService/RevokeGrants', () => ({ tenantId: 'ops', clientId: 'ops-console' })],
   ['ConsentsService/List', () => ({ tenantId: 'acme' })],
   [
@@ -205,7 +209,7 @@ function openingScopes(method: DescMethod): readonly string[] {
 
 /** What shows people and what happened to them, and what signs them out. */
 const forHelpDesk =
-  /^(DirectoryService\/FindUser|UsersService\/(Get|GetCredentials|List|ListDeleted)|GrantsService\/List|(Sessions|Consents|Mail|Audit)Service\/.+)$/;
+  /^(DirectoryService\/FindUser|UsersService\/(Get|GetCredentials|List|ListDeleted)|GrantsService\/(List|CountTokens)|(Sessions|Consents|Mail|Audit)Service\/.+)$/;
 
 function isForHelpDesk({ name, parent }: DescMethod): boolean {
   return forHelpDesk.test(`${parent.name}/${name}`);

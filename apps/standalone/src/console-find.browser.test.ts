@@ -25,9 +25,9 @@ describe('the page Find', () => {
   it('finds pages, people, applications, APIs and organizations by name', async () => {
     const links = async (search: string) => (await found('root', `/o/acme/find?q=${search}`)).links;
     expect(await links('role')).toEqual(['Roles /o/acme/roles', 'Create a role /o/acme/new-role']);
-    expect((await links('looked')).map((link) => link.replace(/ \/o\/acme\/people\/usr_[\w-]+$/, ''))).toEqual(
-      expect.arrayContaining(['Finn Looked-For', 'Fiona Looked-For', 'Fabian Looked-For']),
-    );
+    expect(
+      (await links('looked')).map((link) => link.replace(/ \/o\/acme\/people\/usr_[\w-]+$/, '')),
+    ).toEqual(expect.arrayContaining(['Finn Looked-For', 'Fiona Looked-For', 'Fabian Looked-For']));
     expect(await links('acme-own')).toEqual(['Own /o/acme/applications/acme-own']);
     expect(await links('initech')).toContain('initech /o/initech');
     expect(await links('01KB0000000000000000000000')).toEqual([

@@ -386,12 +386,25 @@ describe('home', () => {
     await noted({ event: 'auth.login.failed', outcome: 'failure', tenantId });
     calls.length = 0;
     const { html } = await visit('/o/initech', cookies.get('ivy') ?? '');
-    expect(calls.toSorted()).toEqual(['countSignIns', 'list', 'list', 'list', 'search']);
-    expect(html.match(/<rect /g)).toHaveLength(3 * 24);
+    expect(calls.toSorted()).toEqual(['countSignIns', 'countTokens', 'list', 'list', 'list', 'search']);
+    expect(html.match(/<rect /g)).toHaveLength(5 * 24);
     expect(html).toMatch(/<bdi>3<\/bdi><\/td><td><bdi>1<\/bdi><\/td><td><bdi>2<\/bdi>/);
     expect((await visit('/o/initech?by=day', cookies.get('ivy') ?? '')).html.match(/<rect /g)).toHaveLength(
-      3 * 7,
+      5 * 7,
     );
+  });
+
+  it('names the providers that failed in the last day, once each, and the keys that sign to who may see them', async () => {
+    const failed = { event: 'auth.login.failed', outcome: 'failure', tenantId: 'initech' };
+    const unreachable = { ...failed, reason: 'provider_unreachable', details: { provider: 'corp' } };
+    await noted({ ...unreachable, details: { provider: 'forgotten' } }, Date.now() - 2 * 86_400_000);
+    for (let n = 0; n < 3; n += 1) await noted(unreachable);
+    await noted({ ...failed, reason: 'provider_denied', details: { provider: 'asked' } });
+    const { html } = await visit('/o/initech', cookies.get('ivy') ?? '');
+    expect(html).toMatch(/<bdi>corp<\/bdi>(?:<\/a>)?<\/td><td><bdi>3<\/bdi>/);
+    expect(html).not.toMatch(/forgotten|asked/);
+    expect(html).not.toContain('Signs since');
+    expect((await visit('/o/initech', cookies.get('root') ?? '')).html).toContain('Signs since');
   });
 });
 

@@ -29,6 +29,8 @@ const statuses: ReadonlyMap<Code, keyof typeof titles> = new Map([
   [Code.Aborted, 409],
   [Code.ResourceExhausted, 503],
   [Code.Unavailable, 503],
+  // Of a service that is still of an earlier version.
+  [Code.Unimplemented, 503],
   [Code.DeadlineExceeded, 503],
 ]);
 
@@ -59,6 +61,12 @@ export function saidOf(thrown: unknown): string {
   const { status, message } = troubleOf(thrown);
   if (isSignedOut(thrown) || ![400, 403, 409].includes(status)) throw thrown;
   return message;
+}
+
+/** What a part of a page says of what it could not get, a service that is away included; throws what is neither. */
+export function saidOfPart(thrown: unknown): string {
+  const isAway = !isSignedOut(thrown) && troubleOf(thrown).status === 503;
+  return isAway ? 'This part is not available now. Try again later.' : saidOf(thrown);
 }
 
 /** What the form of a page shows of a refusal, whose status the page gets. */

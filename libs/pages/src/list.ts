@@ -11,7 +11,11 @@ export type Cell =
       /** It is for what the page of the link does: only those see it who may do that. */
       readonly isAct?: true;
     }
-  | { readonly time: number };
+  | {
+      readonly time: number;
+      /** It is shown as it is, and not by how long ago it was. */
+      readonly isExact?: true;
+    };
 
 /** A choice that narrows a list; the address has it, so that it can be sent to somebody. */
 export interface FilterChip {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { plotOf } from './plot.ts';
+import { plotOf, timeLineOf } from './plot.ts';
 
 const counted = (values: readonly number[]) => values.map((value, time) => ({ time, value }));
 
@@ -18,4 +18,28 @@ it('stays inside, whatever it shows', () => {
       expect([x >= 0, x + width <= 100, y >= 0, y + height <= 100]).toEqual([true, true, true, true]);
   }
   expect(plotOf('Sign-ins', counted([0, 0])).bars.map(({ height }) => height)).toEqual([0, 0]);
+});
+
+it('draws states one after the other on one line of time, so that each can be seen', () => {
+  const { lines, first, last } = timeLineOf([
+    {
+      name: 'old',
+      parts: [
+        { state: 'active', from: 0, until: 500 },
+        { state: 'retired', from: 500, until: 1000 },
+      ],
+    },
+    { name: 'new', parts: [{ state: 'published', from: 999, until: 1000 }] },
+  ]);
+  expect([first, last]).toEqual([0, 1000]);
+  expect(lines.map(({ parts }) => parts)).toEqual([
+    [
+      { state: 'active', x: 0, width: 50 },
+      { state: 'retired', x: 50, width: 50 },
+    ],
+    [{ state: 'published', x: 99, width: 1 }],
+  ]);
+  expect(
+    timeLineOf([{ name: 'one', parts: [{ state: 'active', from: 5, until: 5 }] }]).lines[0]?.parts,
+  ).toEqual([{ state: 'active', x: 0, width: 1 }]);
 });

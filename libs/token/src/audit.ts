@@ -59,6 +59,8 @@ const eventNames: Partial<Record<ErrorCode, string>> = {
 /** What the audit row of a denied request says about it, as claimed by the request. */
 export interface AuditedRequest {
   readonly clientId: string;
+  /** Of a client that has proved who it is. */
+  readonly tenantId?: string;
   readonly ipAddress: string;
   readonly details?: Readonly<Record<string, string>>;
 }

@@ -11,6 +11,7 @@
  *     admin, operator ────┼─> impact/   what a change would end ──> own store/, authorize, device
  *                         ├─> revocation/   revoke, and the stream of revocations
  *     services, Envoy ────┴─> introspection/ ─> verification/   signature, claims, revocation ──> public keys
+ *     counts/ <── pipeline/ counts in memory, and writes now and again; admin reads
  *     logout/ ──> fetches notices from authorize, signs and sends them
  */
 export { buildToken, migrations } from './wiring.ts';

@@ -16,6 +16,8 @@ import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { bearerAuthentication } from './introspection/bearer-authentication.ts';
 import { parseCertificateClients } from './introspection/certificate-clients.ts';
 import type { TokenConfig } from './config.ts';
+import { countTokenRequests } from './counts/token-counts.ts';
+import { createTokenCountStore } from './counts/token-counts.postgres.ts';
 import { authorizationCodeGrant } from './grants/authorization-code.ts';
 import { clientCredentialsGrant, jwtBearerGrant } from './grants/client-credentials.ts';
 import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
@@ -54,12 +56,15 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const { database, redis, clock, log } = runtime;
   expectRefusals(TokenService.method.exchange, ['reuse_detected', 'replayed']);
   const { refresh, redemption: redemptions, revocations } = createPostgresStores(database, runtime);
+  const tokenCounts = createTokenCountStore(database);
   const purges = [
     startPurge({ purge: (limit) => refresh.purgeExpired(limit) }, { what: 'refresh families', log }),
     startPurge({ purge: (limit) => redemptions.purgeOld(limit) }, { what: 'redemptions', log }),
     startPurge({ purge: (limit) => redemptions.purgeSessionEnds(limit) }, { what: 'ended sessions', log }),
     startPurge(revocations, { what: 'revocations', log }),
+    startPurge(tokenCounts, { what: 'token counts', log }),
   ];
+  const counts = countTokenRequests({ write: (counted) => tokenCounts.add(counted), clock, log });
   const audit = createAuditBatch({ database, schema: migrations.schema, runtime });
   const revocationFeed = new ChangeFeed(revocations, log);
   const revokedAccessTokens = createRevokedAccessTokens(revocations, revocationFeed, runtime);
@@ -98,6 +103,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const deps: ServiceDeps = {
     runtime,
     audit,
+    counts,
     directory,
     verifier,
     signer,
@@ -114,6 +120,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       people: peers.directory,
       issuer: config.TESSERA_ISSUER,
       onRevocation: () => revocationFeed.poke(),
+      countTokens: (request) => tokenCounts.count(request),
     },
     counters: {
       sessions: async (ends, call) => (await peers.authorize.countEndedSessions({ ends }, call)).sessions,
@@ -154,7 +161,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     async close() {
       await logoutNotices.close();
       await revokedAccessTokens.close();
-      await Promise.all([directory, revocationFeed, ...purges, audit].map((each) => each.close()));
+      await Promise.all([directory, revocationFeed, ...purges, counts, audit].map((each) => each.close()));
     },
   };
   return refuseWhileClockIsWrong(built, runtime);

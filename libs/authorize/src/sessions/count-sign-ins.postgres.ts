@@ -1,12 +1,10 @@
 import { ulidTime } from '@tessera/kit';
 import type { SessionsService } from '@tessera/proto-gen/admin-sessions';
-import { invalidFields, timestampFromMs, timestampMs, type Handlers } from '@tessera/rpc';
+import { stretchesOf, timestampFromMs, type Handlers } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 
 /** Sign-ins that one call looks at, the latest ones. */
 const usualMost = 50_000;
-const mostStretches = 100;
-const longestSeconds = 366 * 86_400;
 
 interface Counted {
   /** Of 1 for the first. */
@@ -37,13 +35,8 @@ export function signInCount(
   database: Pick<Database, 'query'>,
   most = usualMost,
 ): Handlers<typeof SessionsService>['countSignIns'] {
-  return async ({ tenantId, startTime, stretchSeconds, stretches }) => {
-    if (stretches > mostStretches || stretches * stretchSeconds > longestSeconds)
-      throw invalidFields([
-        { field: 'stretches', description: `must be at most ${mostStretches}, and a year in all` },
-      ]);
-    const from = startTime === undefined ? 0 : timestampMs(startTime);
-    const starts = Array.from({ length: stretches + 1 }, (_, at) => from + at * stretchSeconds * 1000);
+  return async ({ tenantId, ...asked }) => {
+    const starts = stretchesOf(asked);
     const bounds = starts.map((start) => ulidTime(start));
     const { rows } = await database.query<Counted>({
       ...statement,

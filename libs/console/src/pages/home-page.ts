@@ -1,15 +1,20 @@
-import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
 import { MailService } from '@tessera/proto-gen/admin-mail';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { readQuery, type List } from '@tessera/pages';
+import { timestampMs } from '@tessera/rpc';
 import { shortList, timeOrNone } from '../cells.ts';
-import { saidOf } from '../shown-refusals.ts';
+import { keysOf, keyStates } from './keys/keys-page.ts';
+import { saidOfPart } from '../shown-refusals.ts';
 import { nameOf } from '../shown-person.ts';
 import { param, pathOf, type ConsolePage, type Visit } from '../console-visit.ts';
-import { signIns } from './trail/sign-in-plots.ts';
+import { signIns, tokens, type Activity } from './trail/activity-plots.ts';
 import { clientCell, eventCell, outcomeCell, subjectCell } from './trail/event-words.ts';
 
 const shown = 5;
+/** Refusals among which those of providers are looked for. */
+const lookedThrough = 200;
+const dayMs = 86_400_000;
 
 /**
  * What waits in an organization, and what is wrong. It is for who may see people; what of the rest somebody may not
@@ -19,34 +24,46 @@ export const homePage: ConsolePage = {
   load: async (visit) => {
     const tenantId = param(visit, 'tenant');
     const by = readQuery(visit.request).get('by') === 'day' ? 'day' : 'hour';
-    const [counted, invited, locked, mail, refusals] = await Promise.all([
-      signIns(visit, by).catch((error: unknown) => saidOf(error)),
+    const keysPath = pathOf(tenantId, 'keys');
+    const [signedIn, issued, invited, locked, mail, refusals, keys] = await Promise.all([
+      signIns(visit, by).catch((error: unknown) => saidOfPart(error)),
+      tokens(visit, by).catch((error: unknown) => saidOfPart(error)),
       people(visit, 'Invited, and not here yet', { invited: true }),
       people(visit, 'Locked by an administrator', { status: 'locked' }),
-      unsentMail(visit).catch((error: unknown) => saidOf(error)),
-      lastRefusals(visit).catch((error: unknown) => saidOf(error)),
+      unsentMail(visit).catch((error: unknown) => saidOfPart(error)),
+      refusalsOf(visit).catch((error: unknown) => saidOfPart(error)),
+      visit.opens(keysPath) ? signingKeys(visit).catch((error: unknown) => saidOfPart(error)) : undefined,
     ]);
     // The API has answered: they may know this organization.
     const organization = await visit.signIn.nameOf(tenantId, visit.call());
-    const all = pathOf(tenantId, 'people');
+    const [all, trail] = [pathOf(tenantId, 'people'), pathOf(tenantId, 'audit')];
     const sections = [
       { title: invited.caption, list: invited, all: `${all}?invited=yes` },
       { title: locked.caption, list: locked, all: `${all}?status=locked` },
       { title: 'Mail that could not be sent yet', ...shownOrRefused(mail) },
       {
+        title: 'Providers that failed in the last day',
+        ...shownOrRefused(typeof refusals === 'string' ? refusals : refusals.providers),
+        all: `${trail}?event=auth.login.failed`,
+      },
+      ...(keys === undefined ? [] : [{ title: 'Signing keys', ...shownOrRefused(keys), all: keysPath }]),
+      {
         title: 'The last refusals',
-        ...shownOrRefused(refusals),
-        all: `${pathOf(tenantId, 'audit')}?outcome=failure`,
+        ...shownOrRefused(typeof refusals === 'string' ? refusals : refusals.last),
+        all: `${trail}?outcome=failure`,
       },
     ];
     const path = pathOf(tenantId);
-    const activity = typeof counted === 'string' ? { refusal: counted } : counted;
+    const activities = [
+      { title: 'Sign-ins', ...countedOrRefused(signedIn) },
+      { title: 'Tokens', ...countedOrRefused(issued) },
+    ];
     return visit.send({
       template: 'home',
       data: {
         organization,
         sections,
-        activity,
+        activities,
         by,
         home: path,
         path: `${path}/why`,
@@ -58,6 +75,9 @@ export const homePage: ConsolePage = {
 
 const shownOrRefused = (found: List | string) =>
   typeof found === 'string' ? { refusal: found } : { list: found };
+
+const countedOrRefused = (counted: Activity | string) =>
+  typeof counted === 'string' ? { refusal: counted } : counted;
 
 async function people(
   visit: Visit,
@@ -83,17 +103,63 @@ async function unsentMail(visit: Visit): Promise<List> {
   return shortList('Mail that could not be sent yet', ['To', 'Kind', 'Why'], rows, 'None.');
 }
 
-async function lastRefusals(visit: Visit): Promise<List> {
+/** The latest refusals, and what of them providers are to blame for. */
+async function refusalsOf(visit: Visit): Promise<{ readonly last: List; readonly providers: List }> {
   const tenantId = param(visit, 'tenant');
-  const request = { tenantId, outcome: 'failure', pageSize: shown };
+  const request = { tenantId, outcome: 'failure', pageSize: lookedThrough };
   const { events } = await visit.api(AuditService).search(request, visit.call());
-  const rows = events.map((event) => [
-    timeOrNone(event.time),
-    eventCell(event),
-    outcomeCell(event, tenantId),
-    subjectCell(event, tenantId),
-    clientCell(event, tenantId),
-  ]);
+  const rows = events
+    .slice(0, shown)
+    .map((event) => [
+      timeOrNone(event.time),
+      eventCell(event),
+      outcomeCell(event, tenantId),
+      subjectCell(event, tenantId),
+      clientCell(event, tenantId),
+    ]);
   const columns = ['When', 'What', 'Outcome', 'Person', 'Application'];
-  return shortList('The last refusals', columns, rows, 'None.');
+  return {
+    last: shortList('The last refusals', columns, rows, 'None.'),
+    providers: providersIn(events, tenantId),
+  };
+}
+
+/** Sign-ins that a provider could not complete, each provider once with the last of them. */
+function providersIn(events: readonly AuditEvent[], tenantId: string): List {
+  const since = Date.now() - dayMs;
+  const failed = events.filter(
+    ({ reason, time, details }) =>
+      (reason === 'provider_unreachable' || reason === 'provider_invalid') &&
+      (details['provider'] ?? '') !== '' &&
+      time !== undefined &&
+      timestampMs(time) >= since,
+  );
+  const names = [...new Set(failed.map(({ details }) => details['provider'] ?? ''))];
+  const rows = names.flatMap((name) => {
+    const own = failed.filter(({ details }) => details['provider'] === name);
+    return own
+      .slice(0, 1)
+      .map((event) => [
+        { text: name, href: pathOf(tenantId, 'providers', name) },
+        { text: String(own.length) },
+        timeOrNone(event.time),
+        outcomeCell(event, tenantId),
+      ]);
+  });
+  const columns = ['Provider', 'How often', 'Last time', 'Outcome'];
+  return shortList('Providers that failed in the last day', columns, rows, 'None.');
+}
+
+/** The keys that sign now or next. */
+async function signingKeys(visit: Visit): Promise<List> {
+  const { keys } = await keysOf(visit);
+  const rows = keys
+    .filter(({ state }) => state !== 'retired')
+    .map((key) => [
+      { text: key.kid },
+      { text: key.algorithm },
+      { sentence: keyStates[key.state] ?? key.state },
+      timeOrNone(key.activateTime),
+    ]);
+  return shortList('Signing keys', ['Key', 'Algorithm', 'State', 'Signs since'], rows, 'There is no key.');
 }

@@ -254,15 +254,20 @@ describe('the token endpoint', () => {
     const { refreshToken } = await refused.signIn();
     await codeOf(refused.refresh(refreshToken, 'other'));
     await codeOf(refused.refresh('garbage'));
-    const events = (await refused.events()).map(({ event, reason }) => `${event} ${reason ?? ''}`.trim());
+    const events = (await refused.events()).map(({ event, reason, record }) =>
+      [event, reason ?? '', (record['tenantId'] as string | undefined) ?? '']
+        .filter((text) => text !== '')
+        .join(' '),
+    );
+    // Each is in the trail of the tenant whose application has asked, once that has proved who it is.
     expect(events.toSorted()).toEqual([
       'client.auth_failed unknown_client',
-      'code.redeemed',
-      'refresh.client_mismatch client_mismatch',
-      'token.denied public_client',
-      'token.denied unknown',
-      'token.issued',
-      'token.scope_denied invalid_scope',
+      'code.redeemed acme',
+      'refresh.client_mismatch client_mismatch acme',
+      'token.denied public_client acme',
+      'token.denied unknown acme',
+      'token.issued acme',
+      'token.scope_denied invalid_scope acme',
     ]);
     await refused.close();
   });

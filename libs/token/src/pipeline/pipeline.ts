@@ -11,6 +11,7 @@ import {
 } from '@tessera/oauth';
 import { metrics } from '@tessera/telemetry';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
+import type { TokenCounts } from '../counts/token-counts.ts';
 import { auditDenied, auditReasonOf, clientIdOf, oauthError } from '../audit.ts';
 import { issuerOf, requestedAt } from '../requested-issuer.ts';
 import {
@@ -31,6 +32,7 @@ export interface PipelineDeps extends IssuingDeps {
   readonly audit: Pick<AuditBatch, 'add'>;
   /** Undefined: each request has the issuer of its host. */
   readonly issuer: string | undefined;
+  readonly counts: Pick<TokenCounts, 'add'>;
 }
 
 /** A token response (RFC 6749 §5.1); texts that do not apply are empty. */
@@ -52,7 +54,7 @@ export async function exchange(
   context: CallContext,
 ): Promise<TokenResponse> {
   const { credentials, caller, grantType } = request;
-  const from = { clientId: credentials?.clientId ?? '', ipAddress: caller?.ipAddress ?? '' };
+  const from: Asking = { clientId: credentials?.clientId ?? '', ipAddress: caller?.ipAddress ?? '' };
   return observed(deps, from, { grantType }, context, async (enter) => {
     // 1. the grant type is offered and its parameters are present
     enter('parameters');
@@ -62,11 +64,21 @@ export async function exchange(
     enter('client');
     const client = await authenticate(deps, grant, request, context);
     from.clientId = client.application.clientId;
+    from.tenantId = client.tenant.tenantId;
     const issuer = issuerOf(deps.issuer, caller);
     enter('scope');
     const current = newExchange(deps, { request, client, issuer, ...from }, context);
     return redeemGrant(deps, grant, current, enter);
   });
+}
+
+/** Who asks for tokens. */
+interface Asking {
+  /** As claimed, until the client is authenticated. */
+  clientId: string;
+  /** Once the client is authenticated. */
+  tenantId?: string;
+  readonly ipAddress: string;
 }
 
 /** Notes the phase that begins, for the log of a refusal. */
@@ -122,8 +134,8 @@ const knownGrantTypes: ReadonlySet<string> = new Set(grantTypes.map(({ name }) =
  * why.
  */
 async function observed(
-  { audit, directory }: PipelineDeps,
-  from: { readonly clientId: string; readonly ipAddress: string },
+  { audit, directory, counts }: PipelineDeps,
+  from: Readonly<Asking>,
   { grantType }: { readonly grantType: string },
   context: CallContext,
   work: (enter: Enter) => Promise<TokenResponse>,
@@ -139,10 +151,12 @@ async function observed(
       () => work(enter),
     );
     exchanges.labels(grant, 'issued').inc();
+    if (from.tenantId !== undefined) counts.add(from.tenantId, 'issued');
     return response;
   } catch (error) {
     exchanges.labels(grant, error instanceof OAuthError ? error.code : 'internal').inc();
     if (!(error instanceof OAuthError)) throw error;
+    if (from.tenantId !== undefined) counts.add(from.tenantId, 'refused');
     throw refusedClient(error, directory, {
       clientId: clientIdOf(error) ?? from.clientId,
       phase,

@@ -28,6 +28,7 @@ export interface GrantCallsDeps {
   /** The shared issuer; undefined if each request has the issuer of its host. */
   readonly issuer: string | undefined;
   readonly onRevocation: () => void;
+  readonly countTokens: Handlers<typeof GrantsService>['countTokens'];
 }
 
 /** Whose grants are asked for. */
@@ -67,6 +68,8 @@ export function grantCalls(deps: GrantCallsDeps): Handlers<typeof GrantsService>
         deps.onRevocation();
       }
     },
+
+    countTokens: deps.countTokens,
   };
 }
 

@@ -164,6 +164,8 @@ const withoutCrossing: Readonly<Record<string, string>> = {
   'DeclaredStateService.Diff': 'as Apply',
   'SessionsService.CountSignIns':
     'it names times and nothing of a tenant; count-sign-ins.test.ts counts beside another tenant',
+  'GrantsService.CountTokens':
+    'it names times and nothing of a tenant; token-counts.test.ts counts beside another tenant',
   'MailService.List':
     'no mail waits where a server takes it; outbox-calls.test.ts tries that of another tenant',
   'MailService.Delete': 'as List',

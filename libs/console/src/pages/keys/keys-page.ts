@@ -1,10 +1,12 @@
 import { KeysService, type SigningKey } from '@tessera/proto-gen/admin-keys';
-import { Code, ConnectError } from '@tessera/rpc';
+import { Code, ConnectError, timestampMs } from '@tessera/rpc';
 import type { Cell } from '@tessera/pages';
+import { timeLineOf, type LinePart } from '@tessera/pages/plot';
 import { actCell, shortList, timeOrNone } from '../../cells.ts';
 import { param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
 
-const states: Readonly<Record<string, string>> = {
+/** The states of a key in their order, as sentences of the languages. */
+export const keyStates: Readonly<Record<string, string>> = {
   published: 'Published, signs next',
   active: 'Signs',
   retired: 'Retired, still trusted',
@@ -49,10 +51,26 @@ export const keysPage: ConsolePage = {
         tenantId === ''
           ? 'These keys sign for every organization at the shared issuer.'
           : 'These keys sign for this organization alone.',
-      data: { path, list },
+      data: { path, list, timeLine: timeLineOfKeys(keys) },
     });
   },
 };
+
+/** Each key from when it was published; undefined without one. */
+function timeLineOfKeys(keys: readonly SigningKey[]) {
+  const now = Date.now();
+  const shown = keys.flatMap(({ kid, algorithm, publishTime, activateTime, retireTime }) => {
+    if (publishTime === undefined) return [];
+    const times = [publishTime, activateTime, retireTime].map((time) => time && timestampMs(time));
+    const parts = Object.keys(keyStates).flatMap((state, at): LinePart[] => {
+      const from = times[at];
+      return from === undefined ? [] : [{ state, from, until: times[at + 1] ?? Math.max(now, from) }];
+    });
+    return [{ name: `${kid} (${algorithm})`, parts }];
+  });
+  if (shown.length === 0) return undefined;
+  return { caption: 'Signing keys', states: Object.entries(keyStates), ...timeLineOf(shown) };
+}
 
 function rowOf(key: SigningKey, path: string): readonly Cell[] {
   const { kid, algorithm, state, publishTime, activateTime, retireTime } = key;
@@ -60,7 +78,7 @@ function rowOf(key: SigningKey, path: string): readonly Cell[] {
   return [
     { text: kid },
     { text: algorithm },
-    { sentence: states[state] ?? state },
+    { sentence: keyStates[state] ?? state },
     timeOrNone(publishTime),
     timeOrNone(activateTime),
     timeOrNone(retireTime),

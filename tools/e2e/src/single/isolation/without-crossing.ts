@@ -42,6 +42,7 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'BootstrapService.CreateFirstAdministrator': 'it is for the operator tenant alone',
   'admin.KeysService.List': tenantAlone,
   'admin.SessionsService.CountSignIns': tenantAlone,
+  'admin.GrantsService.CountTokens': tenantAlone,
   'admin.KeysService.Rotate': tenantAlone,
   'admin.TenantsService.Get': tenantAlone,
   'admin.TenantsService.List': ofAll,

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/admin/v1/grants.proto.
  */
 export const file_tessera_admin_v1_grants: GenFile = /*@__PURE__*/
-  fileDesc("Ch10ZXNzZXJhL2FkbWluL3YxL2dyYW50cy5wcm90bxIQdGVzc2VyYS5hZG1pbi52MSKaAgoFR3JhbnQSEAoIZ3JhbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSDgoGc2NvcGVzGAQgAygJEhAKCHJlc291cmNlGAUgASgJEhIKCnNlc3Npb25faWQYBiABKAkSLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh1c2VybmFtZRgKIAEoCSJ6ChFMaXN0R3JhbnRzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSGgoJcGFnZV9zaXplGAQgASgFQge6SAQaAigAEhIKCnBhZ2VfdG9rZW4YBSABKAkiVgoSTGlzdEdyYW50c1Jlc3BvbnNlEicKBmdyYW50cxgBIAMoCzIXLnRlc3NlcmEuYWRtaW4udjEuR3JhbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIm4KE1Jldm9rZUdyYW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhAKCGdyYW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSEQoJY2xpZW50X2lkGAQgASgJEg4KBnJlYXNvbhgFIAEoCSI1ChRSZXZva2VHcmFudHNSZXNwb25zZRIPCgdyZXZva2VkGAEgASgFEgwKBG1vcmUYAiABKAgysQIKDUdyYW50c1NlcnZpY2USiQEKBExpc3QSIy50ZXNzZXJhLmFkbWluLnYxLkxpc3RHcmFudHNSZXF1ZXN0GiQudGVzc2VyYS5hZG1pbi52MS5MaXN0R3JhbnRzUmVzcG9uc2UiNpACAergGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4uZ3JhbnRzLnJlYWQaCXRlbmFudF9pZBKTAQoMUmV2b2tlR3JhbnRzEiUudGVzc2VyYS5hZG1pbi52MS5SZXZva2VHcmFudHNSZXF1ZXN0GiYudGVzc2VyYS5hZG1pbi52MS5SZXZva2VHcmFudHNSZXNwb25zZSI06uAYMAoIb3BlcmF0b3IKBWFkbWluEhJhZG1pbi5ncmFudHMud3JpdGUaCXRlbmFudF9pZGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("Ch10ZXNzZXJhL2FkbWluL3YxL2dyYW50cy5wcm90bxIQdGVzc2VyYS5hZG1pbi52MSKaAgoFR3JhbnQSEAoIZ3JhbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSDgoGc2NvcGVzGAQgAygJEhAKCHJlc291cmNlGAUgASgJEhIKCnNlc3Npb25faWQYBiABKAkSLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh1c2VybmFtZRgKIAEoCSJ6ChFMaXN0R3JhbnRzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSGgoJcGFnZV9zaXplGAQgASgFQge6SAQaAigAEhIKCnBhZ2VfdG9rZW4YBSABKAkiVgoSTGlzdEdyYW50c1Jlc3BvbnNlEicKBmdyYW50cxgBIAMoCzIXLnRlc3NlcmEuYWRtaW4udjEuR3JhbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIm4KE1Jldm9rZUdyYW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhAKCGdyYW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSEQoJY2xpZW50X2lkGAQgASgJEg4KBnJlYXNvbhgFIAEoCSI1ChRSZXZva2VHcmFudHNSZXNwb25zZRIPCgdyZXZva2VkGAEgASgFEgwKBG1vcmUYAiABKAgingEKEkNvdW50VG9rZW5zUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSNgoKc3RhcnRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIhCg9zdHJldGNoX3NlY29uZHMYAyABKAVCCLpIBRoDKJAcEhoKCXN0cmV0Y2hlcxgEIAEoBUIHukgEGgIoASJDChNDb3VudFRva2Vuc1Jlc3BvbnNlEiwKBmNvdW50cxgBIAMoCzIcLnRlc3NlcmEuYWRtaW4udjEuVG9rZW5Db3VudCJdCgpUb2tlbkNvdW50Ei4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmlzc3VlZBgCIAEoAxIPCgdyZWZ1c2VkGAMgASgDMsYDCg1HcmFudHNTZXJ2aWNlEokBCgRMaXN0EiMudGVzc2VyYS5hZG1pbi52MS5MaXN0R3JhbnRzUmVxdWVzdBokLnRlc3NlcmEuYWRtaW4udjEuTGlzdEdyYW50c1Jlc3BvbnNlIjaQAgHq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLmdyYW50cy5yZWFkGgl0ZW5hbnRfaWQSkwEKDFJldm9rZUdyYW50cxIlLnRlc3NlcmEuYWRtaW4udjEuUmV2b2tlR3JhbnRzUmVxdWVzdBomLnRlc3NlcmEuYWRtaW4udjEuUmV2b2tlR3JhbnRzUmVzcG9uc2UiNOrgGDAKCG9wZXJhdG9yCgVhZG1pbhISYWRtaW4uZ3JhbnRzLndyaXRlGgl0ZW5hbnRfaWQSkgEKC0NvdW50VG9rZW5zEiQudGVzc2VyYS5hZG1pbi52MS5Db3VudFRva2Vuc1JlcXVlc3QaJS50ZXNzZXJhLmFkbWluLnYxLkNvdW50VG9rZW5zUmVzcG9uc2UiNpACAergGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4uZ3JhbnRzLnJlYWQaCXRlbmFudF9pZGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * A family of refresh tokens.
@@ -229,6 +229,94 @@ export const RevokeGrantsResponseSchema: GenMessage<RevokeGrantsResponse> = /*@_
   messageDesc(file_tessera_admin_v1_grants, 4);
 
 /**
+ * @generated from message tessera.admin.v1.CountTokensRequest
+ */
+export type CountTokensRequest = Message<"tessera.admin.v1.CountTokensRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * When the first stretch begins: a full hour.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 2;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * How long each lasts: whole hours.
+   *
+   * @generated from field: int32 stretch_seconds = 3;
+   */
+  stretchSeconds: number;
+
+  /**
+   * How many there are: at most 100.
+   *
+   * @generated from field: int32 stretches = 4;
+   */
+  stretches: number;
+};
+
+/**
+ * Describes the message tessera.admin.v1.CountTokensRequest.
+ * Use `create(CountTokensRequestSchema)` to create a new message.
+ */
+export const CountTokensRequestSchema: GenMessage<CountTokensRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_grants, 5);
+
+/**
+ * @generated from message tessera.admin.v1.CountTokensResponse
+ */
+export type CountTokensResponse = Message<"tessera.admin.v1.CountTokensResponse"> & {
+  /**
+   * One after the other, those without a token too.
+   *
+   * @generated from field: repeated tessera.admin.v1.TokenCount counts = 1;
+   */
+  counts: TokenCount[];
+};
+
+/**
+ * Describes the message tessera.admin.v1.CountTokensResponse.
+ * Use `create(CountTokensResponseSchema)` to create a new message.
+ */
+export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_grants, 6);
+
+/**
+ * The token requests of a stretch of time.
+ *
+ * @generated from message tessera.admin.v1.TokenCount
+ */
+export type TokenCount = Message<"tessera.admin.v1.TokenCount"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: int64 issued = 2;
+   */
+  issued: bigint;
+
+  /**
+   * Of applications that were known: a wrong secret is not here.
+   *
+   * @generated from field: int64 refused = 3;
+   */
+  refused: bigint;
+};
+
+/**
+ * Describes the message tessera.admin.v1.TokenCount.
+ * Use `create(TokenCountSchema)` to create a new message.
+ */
+export const TokenCountSchema: GenMessage<TokenCount> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_grants, 7);
+
+/**
  * GrantsService shows and revokes what applications may do for people without them: the families of refresh tokens.
  *
  * @generated from service tessera.admin.v1.GrantsService
@@ -255,6 +343,17 @@ export const GrantsService: GenService<{
     methodKind: "unary";
     input: typeof RevokeGrantsRequestSchema;
     output: typeof RevokeGrantsResponseSchema;
+  },
+  /**
+   * CountTokens counts the token requests of a tenant's applications that were answered with tokens, and those that were refused, hour by hour or
+   * day by day, for the last 8 days. They lag behind by some seconds; what a process counted in the last seconds before it was killed is missing.
+   *
+   * @generated from rpc tessera.admin.v1.GrantsService.CountTokens
+   */
+  countTokens: {
+    methodKind: "unary";
+    input: typeof CountTokensRequestSchema;
+    output: typeof CountTokensResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_admin_v1_grants, 0);
