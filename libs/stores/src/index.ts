@@ -14,7 +14,14 @@ export type { Database, Listening, OpenedDatabase, Queryable, Statement } from '
 export { createFeedStore, type FeedTable, type RetainedFeedStore } from './feed/feed-table.ts';
 export type { LimitRule } from './limits/counters.ts';
 export { createLimiter, type Counted, type Limiter } from './limits/limiter.ts';
-export { migrate, pendingMigrations, type MigrationMode, type Migrations } from './migrations/migrate.ts';
+export {
+  migrate,
+  pendingMigrations,
+  requireUtf8,
+  WrongEncodingError,
+  type MigrationMode,
+  type Migrations,
+} from './migrations/migrate.ts';
 export { tryRights } from './migrations/tried-rights.ts';
 export { openEmbeddedDatabase } from './postgres/pglite.ts';
 export { openDatabase, type PostgresOptions } from './postgres/postgres.ts';

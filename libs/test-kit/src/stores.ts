@@ -10,7 +10,7 @@ import { createCertificates } from './certificates/authority.ts';
 import { atEndOfFile } from './cleanup.ts';
 import { copyEmbeddedDatabase } from './provision/embedded-database.ts';
 import { everyMigration } from './provision/migrations.ts';
-import { createDatabase } from './provision/postgres/create-database.ts';
+import { createDatabase, createDatabaseInEncoding } from './provision/postgres/create-database.ts';
 import { startRedisCluster } from './provision/redis/redis-cluster.ts';
 import { requiredUrl, runsEverything } from './provision/urls.ts';
 
@@ -28,6 +28,13 @@ export const redisUrl = (): string => requiredUrl('TESSERA_TEST_REDIS_URL');
 /** Address of a fresh Postgres database with the migrations applied, dropped when the test file has ended. */
 export async function newDatabaseUrl(...migrations: readonly Migrations[]): Promise<string> {
   const database = await createDatabase(...migrations);
+  atEndOfFile(() => database.drop());
+  return database.url;
+}
+
+/** Address of an empty Postgres database in an encoding such as `LATIN1`, dropped when the test file has ended. */
+export async function newDatabaseUrlInEncoding(encoding: string): Promise<string> {
+  const database = await createDatabaseInEncoding(encoding);
   atEndOfFile(() => database.drop());
   return database.url;
 }

@@ -2,11 +2,16 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { eventually, newDatabaseUrl, testEmbeddedDatabase } from '@tessera/test-kit';
+import {
+  eventually,
+  newDatabaseUrl,
+  newDatabaseUrlInEncoding,
+  testEmbeddedDatabase,
+} from '@tessera/test-kit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/telemetry';
 import type { OpenedDatabase } from '../database.ts';
-import { migrate } from './migrate.ts';
+import { migrate, requireUtf8 } from './migrate.ts';
 import type { Migrations } from './migrate.ts';
 import { openDatabase } from '../postgres/postgres.ts';
 
@@ -266,5 +271,27 @@ describe('migrate on Postgres', () => {
       `The role ${role} may not change the schema sample: must be owner of table thing. ` +
         `Migrate as its owner, ${me}, and start the processes of ${role} with TESSERA_MIGRATIONS=wait.`,
     );
+  });
+});
+
+describe('the encoding of a database', () => {
+  it.each(['SQL_ASCII', 'LATIN1'])(
+    'migrates nothing in a database in %s, and says how to create another',
+    async (encoding) => {
+      const url = await newDatabaseUrlInEncoding(encoding);
+      const database = keep(await openDatabase({ url }));
+      const name = new URL(url).pathname.slice(1);
+      for (const mode of ['apply', 'wait'] as const)
+        await expect(migrate(database, await files({ '0001_things.sql': first }), log, mode)).rejects.toThrow(
+          `The database ${name} has the encoding ${encoding}, and Tessera needs UTF8. No database changes its encoding: ` +
+            `drop it, if it holds nothing else, and run CREATE DATABASE ${name} ENCODING 'UTF8' LOCALE 'C' TEMPLATE ` +
+            `template0; or let DATABASE_URL name another one that was created so.`,
+        );
+      expect(await read(database, "SELECT to_regnamespace('sample') AS schema")).toEqual([{ schema: null }]);
+    },
+  );
+
+  it('takes a database in UTF8', async () => {
+    await requireUtf8(keep(await openDatabase({ url: await newDatabaseUrl() })));
   });
 });

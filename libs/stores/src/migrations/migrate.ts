@@ -42,9 +42,9 @@ const outside = '-- Outside a transaction.\n';
  * are safe. A baseline runs in an empty schema alone; one that has all that it stands for goes on after it. A schema
  * that is ahead of these files is accepted, so that processes of the last release may run alongside the new ones.
  * @returns the files that this call applied, as `schema/name`
- * @throws Error when the schema is older than the baseline, an applied file was changed, a file fails (nothing of it
- *   remains) or the role lacks a right; OAuthError `temporarily_unavailable` when the database is unavailable, a lock was
- *   not granted in time, or a file is to be waited for.
+ * @throws Error when the database is not in UTF8, the schema is older than the baseline, an applied file was changed, a
+ *   file fails (nothing of it remains) or the role lacks a right; OAuthError `temporarily_unavailable` when the database
+ *   is unavailable, a lock was not granted in time, or a file is to be waited for.
  */
 export async function migrate(
   database: Database,
@@ -58,6 +58,7 @@ export async function migrate(
   if (!/^[a-z][a-z_]{0,62}$/.test(schema)) throw new Error(`${schema} is no name for a schema.`);
   const files = await readMigrations(migrations);
   const applied: string[] = [];
+  await requireUtf8(database);
   try {
     const recorded = await readApplied(database, schema);
     for (const file of files) {
@@ -85,6 +86,27 @@ export async function pendingMigrations(
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted();
   const applied = await readApplied(database, schema);
   return names.filter((name) => !applied.has(Number(name.slice(0, 4)))).map((name) => `${schema}/${name}`);
+}
+
+/** The database cannot hold every text. Nothing of Tessera's runs on it; waiting does not help. */
+export class WrongEncodingError extends Error {}
+
+/**
+ * Postgres normalises texts in UTF8 alone, and a database in another encoding takes the migrations, but no record.
+ * @throws WrongEncodingError that says how to create another database
+ */
+export async function requireUtf8(database: Queryable): Promise<void> {
+  const { rows } = await database.query<{ encoding: string; name: string }>({
+    name: 'migrate.encoding',
+    text: 'SELECT getdatabaseencoding() AS encoding, quote_ident(current_database()) AS name',
+  });
+  const [found] = rows;
+  if (found === undefined || found.encoding === 'UTF8') return;
+  throw new WrongEncodingError(
+    `The database ${found.name} has the encoding ${found.encoding}, and Tessera needs UTF8. No database changes its ` +
+      `encoding: drop it, if it holds nothing else, and run CREATE DATABASE ${found.name} ENCODING 'UTF8' LOCALE 'C' ` +
+      `TEMPLATE template0; or let DATABASE_URL name another one that was created so.`,
+  );
 }
 
 function isOpened(database: Database): database is OpenedDatabase {

@@ -1,9 +1,9 @@
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { openDatabase } from '@tessera/stores';
-import { newDatabaseUrl, testRuntime } from '@tessera/test-kit';
+import { newDatabaseUrl, newDatabaseUrlInEncoding, testRuntime } from '@tessera/test-kit';
 import { expect, it } from 'vitest';
-import { directly, file, pepper } from '../../testing/run-command.ts';
+import { directly, file, pepper, secrets, tessera } from '../../testing/run-command.ts';
 import { settings } from '../../settings.ts';
 import { examine } from './doctor.ts';
 
@@ -28,6 +28,24 @@ it('reports a wrong clock and its fix (F14)', async () => {
     "BAD   clock of the database: The clock of this machine is 60 s behind the database's. " +
       'Synchronise the clocks of both with NTP.\n',
   );
+});
+
+it('reports a database that is not in UTF8, as tessera migrate, apply and epoch bump refuse it', async () => {
+  const environment = { DATABASE_URL: await newDatabaseUrlInEncoding('SQL_ASCII') };
+  const database = new URL(environment.DATABASE_URL).pathname.slice(1);
+  const problem = `The database ${database} has the encoding SQL_ASCII, and Tessera needs UTF8. `;
+  const said = await examined('standalone', environment);
+  expect(said).toContain(`good  database\nBAD   encoding of the database: ${problem}`);
+  expect(said).not.toContain('schema');
+  for (const [command, what] of [
+    ['migrate', 'Migrating keys'],
+    ['apply -f unread.yaml --direct', 'Waiting for the schema'],
+    ['epoch bump', 'Waiting for the schema'],
+  ] as const) {
+    const { code, said: refused } = await tessera(command, { ...environment, ...secrets });
+    expect([code, refused.split('\n').length]).toEqual([1, 2]);
+    expect(refused).toContain(`${what} cannot be done. ${problem}`);
+  }
 });
 
 it.each(['keys', 'standalone'])(

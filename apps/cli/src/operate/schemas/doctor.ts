@@ -6,6 +6,7 @@ import {
   migrate,
   openRedis,
   probeRedis,
+  requireUtf8,
   tryRights,
   type Database,
   type Migrations,
@@ -99,6 +100,7 @@ async function lookAtDatabase(
       await database.query({ name: 'doctor.answer', text: 'SELECT 1 AS answer' });
     });
     if (!answers) return;
+    if (!(await look('encoding of the database', () => requireUtf8(database)))) return;
     await look('clock of the database', () => requireSameTime(database, terminal));
     const bySchema = new Map(schemas.map((migrations) => [migrations.schema, migrations]));
     const there = await lookAtEach('schema', [...bySchema.keys()], async (schema) => {

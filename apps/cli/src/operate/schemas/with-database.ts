@@ -1,7 +1,13 @@
 import { ConfigError, databaseOptions, processConfig } from '@tessera/process/settings';
 import { createLogger, sqlState, type Logger } from '@tessera/telemetry';
 import { formatForPeople } from '@tessera/telemetry/for-people';
-import { openDatabase, remedyFor, whenAvailable, type OpenedDatabase } from '@tessera/stores';
+import {
+  openDatabase,
+  remedyFor,
+  whenAvailable,
+  WrongEncodingError,
+  type OpenedDatabase,
+} from '@tessera/stores';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, settings } from '../../settings.ts';
 
@@ -62,7 +68,7 @@ export async function patiently<T>(work: () => Promise<T>, what: string, log: Lo
 function endAtRemedy(what: string): (error: unknown) => never {
   return (error) => {
     const cause = error instanceof Error ? error.cause : undefined;
-    if (lacksRight(error) || lacksRight(cause))
+    if (error instanceof WrongEncodingError || lacksRight(error) || lacksRight(cause))
       throw new CommandError(`${what} cannot be done. ${reasonOf(error)}`);
     const remedy = remedyFor(cause);
     // Connections are released without our doing, so one may become free.

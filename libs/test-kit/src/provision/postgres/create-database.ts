@@ -15,11 +15,24 @@ export interface TestDatabase {
 
 /** A database of its own on the test server, with the migrations applied; dropping it is up to the caller. */
 export async function createDatabase(...migrations: readonly Migrations[]): Promise<TestDatabase> {
+  return createWith(async (admin, server) => {
+    const template = migrations.length === 0 ? 'template1' : await templateFor(admin, server, migrations);
+    return `TEMPLATE ${template}`;
+  });
+}
+
+/** An empty database in an encoding such as `LATIN1`; dropping it is up to the caller. */
+export async function createDatabaseInEncoding(encoding: string): Promise<TestDatabase> {
+  return createWith(async () => `ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
+}
+
+async function createWith(
+  options: (admin: pg.Client, server: string) => Promise<string>,
+): Promise<TestDatabase> {
   const server = requiredUrl('TESSERA_TEST_DATABASE_URL');
   const name = `${databasePrefix()}${randomBytes(8).toString('hex')}`;
   await withServer(server, async (admin) => {
-    const template = migrations.length === 0 ? 'template1' : await templateFor(admin, server, migrations);
-    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+    await admin.query(`CREATE DATABASE ${name} ${await options(admin, server)}`);
   });
   return {
     url: databaseUrl(server, name),
