@@ -82,7 +82,7 @@ export function receivedUri(uri: string): string {
   const open = uri
     .replace(/#.*$/s, '')
     .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1')
-    .replace(/([?&][^=&]*)=[^&]*/g, '$1=...');
+    .replace(/([?&][^=&?]*)=[^&]*/g, '$1=...');
   return receivedText(open);
 }
 
