@@ -10,6 +10,7 @@ import {
 } from '@tessera/proto-gen/directory';
 import { isActive, isServedAt } from '../access.ts';
 import type { DirectoryCache } from '../directory-cache.ts';
+import { receivedAudience } from './refused-client.ts';
 import { SecretGuess } from './secret-guess.ts';
 import { SingleFlight, type Flight } from '../single-flight.ts';
 import type {
@@ -109,7 +110,8 @@ export class ClientAuthenticator {
     const client = clientId === '' ? undefined : await this.#cache.application(clientId, call);
     if (refusal !== '') {
       const reason = isAssertionRefusal(refusal) ? refusal : 'assertion_trust';
-      throw invalidClient(new ClientRefusal(reason, client));
+      const received = reason === 'assertion_audience' ? receivedAudience(sent.assertion) : undefined;
+      throw invalidClient(new ClientRefusal(reason, client), received);
     }
     return requireClient(client, { secret: true });
   }
@@ -245,10 +247,10 @@ function requireClient(
   return client;
 }
 
-function invalidClient(refused: ClientRefusal): OAuthError {
+function invalidClient(refused: ClientRefusal, received?: string): OAuthError {
   const { reason } = refused;
   return new OAuthError('invalid_client', 'Client authentication failed.', {
     cause: refused,
-    refusal: { reason, hint: hints[reason] },
+    refusal: { reason, received, hint: hints[reason] },
   });
 }

@@ -1,4 +1,4 @@
-import type { OAuthError } from '@tessera/oauth';
+import { readAssertion, receivedText, receivedUri, type OAuthError } from '@tessera/oauth';
 import type { DirectoryClient } from '../directory-client-types.ts';
 
 const ordinary: ReadonlySet<string> = new Set([
@@ -24,4 +24,19 @@ export function refusedClient(
     phase,
     reason: reason ?? error.refusal?.reason ?? error.message,
   });
+}
+
+const mostAudiences = 3;
+
+/**
+ * The start of what an assertion names as its audience, for the log and the audit trail; undefined if it names none.
+ * Nothing else of it is said: whoever reads it could use it.
+ */
+export function receivedAudience(assertion: string): string | undefined {
+  const read = readAssertion(assertion);
+  if (typeof read === 'string') return undefined;
+  const named = [read.claims['aud']].flat().filter((each) => typeof each === 'string');
+  if (named.length === 0) return undefined;
+  const more = named.length > mostAudiences ? ` and ${named.length - mostAudiences} more` : '';
+  return receivedText(named.slice(0, mostAudiences).map(receivedUri).join(' ') + more);
 }

@@ -65,6 +65,29 @@ describe('an assertion in place of a secret (RFC 7521 §4.2)', () => {
     }
   });
 
+  it('has the audience that was sent in log and audit trail if that is what is wrong, and nothing else of it', async () => {
+    const aud = ['https://someone@other.example/token?key=secret', 'b'];
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const assertion = `${part({ alg: 'ES256' })}.${part({ aud, sub: 'workload' })}.signature`;
+    on.directory.assertions.set(assertion, { clientId: 'workload', refusal: 'assertion_audience' });
+    const received = 'https://other.example/token?key=... b';
+    for (const [asked, code] of [
+      [authenticated(assertion), 'invalid_client'],
+      [granted(assertion), 'invalid_grant'],
+    ] as const) {
+      const refusal = { reason: 'assertion_audience', received };
+      await expect(asked).rejects.toMatchObject({ code, refusal });
+    }
+    const found = (await on.events()).filter(({ reason }) => reason === 'assertion_audience');
+    expect(found.map(({ event }) => event).toSorted()).toEqual(['client.auth_failed', 'token.denied']);
+    for (const { record } of found) {
+      expect(record).toMatchObject({ details: { received } });
+      expect(JSON.stringify(record)).not.toContain(assertion.split('.')[1]);
+    }
+    on.directory.assertions.set(assertion, { clientId: 'workload', refusal: 'assertion_expired' });
+    await expect(authenticated(assertion)).rejects.toMatchObject({ refusal: { received: undefined } });
+  });
+
   it('names the application in the audit trail that it proves to be, also if the request is refused later', async () => {
     const request = { caller, credentials: sent('of the workload'), grantType: 'client_credentials' };
     expect(await codeOf(on.token.exchange({ ...request, scope: 'no.such' }, call()))).toBe('invalid_scope');
