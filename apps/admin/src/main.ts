@@ -16,13 +16,17 @@ await runProcess({
   environment: process.env,
   start: async ({ config, log, lifecycle }) => {
     const peers = await connectPeers(config, 'admin', log, lifecycle);
-    const admin = await buildAdmin(config, {
-      keys: (service) => peers('keys').client(service),
-      directory: (service) => peers('directory').client(service),
-      authorize: (service) => peers('authorize').client(service),
-      device: (service) => peers('device').client(service),
-      token: (service) => peers('token').client(service),
-    });
+    const admin = await buildAdmin(
+      config,
+      {
+        keys: (service) => peers('keys').client(service),
+        directory: (service) => peers('directory').client(service),
+        authorize: (service) => peers('authorize').client(service),
+        device: (service) => peers('device').client(service),
+        token: (service) => peers('token').client(service),
+      },
+      { log },
+    );
     lifecycle.onClose(async () => admin.close());
     lifecycle.check('admin', async () => admin.ready());
     const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;

@@ -94,13 +94,17 @@ export function compose(
     options,
   );
   const admin = () =>
-    buildAdmin(config, {
-      directory: (service) => local(service, directory, 'admin', log),
-      keys: (service) => local(service, keys, 'admin', log),
-      authorize: (service) => local(service, authorize, 'admin', log),
-      device: (service) => local(service, device, 'admin', log),
-      token: (service) => local(service, token, 'admin', log),
-    });
+    buildAdmin(
+      config,
+      {
+        directory: (service) => local(service, directory, 'admin', log),
+        keys: (service) => local(service, keys, 'admin', log),
+        authorize: (service) => local(service, authorize, 'admin', log),
+        device: (service) => local(service, device, 'admin', log),
+        token: (service) => local(service, token, 'admin', log),
+      },
+      { log },
+    );
   return {
     services: [keys, directory, authorize, device, token, gateway],
     gateway,

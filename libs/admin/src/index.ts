@@ -14,9 +14,8 @@
  *     local-administration   how the command finds the process with embedded stores
  */
 import type { BuiltService } from '@tessera/rpc';
-import type { AdminConfig } from './config.ts';
 import type { serveAdministration as Serve } from './serve-administration.ts';
-import type { AdminPeers } from './wiring.ts';
+import type { AdminPeers, buildAdmin as Build } from './wiring.ts';
 
 export { adminConfig, type AdminConfig } from './config.ts';
 export { announceAdministration } from './local-administration.ts';
@@ -26,8 +25,8 @@ export type { AdminPeers };
 // The rest is loaded with its first use: most processes of compact serve no administration.
 
 /** As `wiring.ts` describes. */
-export async function buildAdmin(config: AdminConfig, peers: AdminPeers): Promise<BuiltService> {
-  return (await import('./wiring.ts')).buildAdmin(config, peers);
+export async function buildAdmin(...given: Parameters<typeof Build>): Promise<BuiltService> {
+  return (await import('./wiring.ts')).buildAdmin(...given);
 }
 
 /** As `serve-administration.ts` describes. */

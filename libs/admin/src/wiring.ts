@@ -16,6 +16,7 @@ import { DirectoryService } from '@tessera/proto-gen/directory';
 import { PlanService } from '@tessera/proto-gen/plan';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { BuiltService, CallOptions, Client, DescService } from '@tessera/rpc';
+import type { Logger } from '@tessera/telemetry';
 import { assignablesOf, type Assigned } from './access/assignable-records.ts';
 import { attributesInClaims } from './access/attributes-in-claims.ts';
 import { administratorAuthentication } from './access/bearer-administrators.ts';
@@ -50,7 +51,11 @@ const services = {
 } satisfies Partial<Record<keyof AdminPeers, readonly DescService[]>>;
 
 /** Builds the administration API. It keeps nothing, so it is ready at once. */
-export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService {
+export function buildAdmin(
+  config: AdminConfig,
+  peers: AdminPeers,
+  { log }: { readonly log: Logger },
+): BuiltService {
   const token = peers.token(TokenService);
   const users = tellingWhatEnded(completingImpact(UsersService, peers.directory(UsersService), token));
   const bearer = administratorAuthentication({
@@ -95,6 +100,7 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
         mergedAudit(
           Object.values(peers).map((clientOf) => clientOf(AuditService)),
           peers.directory(DirectoryService),
+          log,
         ),
         access,
       ),

@@ -7,8 +7,9 @@ import {
 } from '@tessera/proto-gen/admin-audit';
 import { BatchGetUsersResponseSchema } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, create, local, rootCall, route, type BuiltService } from '@tessera/rpc';
+import { silentLog } from '@tessera/test-kit';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { mergedAudit } from './merge-audit.ts';
 
 /**
@@ -49,8 +50,8 @@ it('calls people by their names in the trail of one tenant, with one call, and a
     search: async () => create(SearchAuditResponseSchema, { events }),
   };
   const asked: unknown[] = [];
-  const merged = mergedAudit([owner], {
-    async batchGetUsers(request) {
+  const directory = {
+    async batchGetUsers(request: unknown) {
       asked.push(request);
       const users = [
         { userId: 'usr_ada', name: 'Ada Lovelace', username: 'ada' },
@@ -58,7 +59,8 @@ it('calls people by their names in the trail of one tenant, with one call, and a
       ];
       return create(BatchGetUsersResponseSchema, { users });
     },
-  });
+  };
+  const merged = mergedAudit([owner], directory, silentLog());
   const found = await merged.search({ tenantId: 'acme' }, rootCall('test'));
   expect(found.events.map(({ subjectName }) => subjectName)).toEqual([
     'Ada Lovelace',
@@ -72,15 +74,30 @@ it('calls people by their names in the trail of one tenant, with one call, and a
   expect([everywhere.events[0]?.subjectName, asked.length]).toEqual(['', 1]);
 });
 
-it('finds events without names where a directory of an earlier version names nobody to administration', async () => {
+it('finds events without names where a directory of an earlier version names nobody to administration, and logs it once a minute', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const events = [create(AuditEventSchema, { eventId: '1'.padStart(26, '0'), subject: 'usr_ada' })];
   const owner = { search: async () => create(SearchAuditResponseSchema, { events }) };
-  const refusing = (code: Code) =>
-    mergedAudit([owner], { batchGetUsers: async () => Promise.reject(new ConnectError('refused', code)) });
-  const found = await refusing(Code.PermissionDenied).search({ tenantId: 'acme' }, rootCall('test'));
-  expect(found.events.map(({ subject, subjectName }) => [subject, subjectName])).toEqual([['usr_ada', '']]);
+  const lines: unknown[][] = [];
+  const log = { warn: (...line: unknown[]) => void lines.push(line) };
+  const refusing = (code: Code) => {
+    const batchGetUsers = async () => Promise.reject(new ConnectError('admin may not call it', code));
+    return mergedAudit([owner], { batchGetUsers }, log);
+  };
+  const refused = refusing(Code.PermissionDenied);
+  for (let time = 0; time < 20; time += 1) {
+    const found = await refused.search({ tenantId: 'acme' }, rootCall('test'));
+    expect(found.events.map(({ subject, subjectName }) => [subject, subjectName])).toEqual([['usr_ada', '']]);
+  }
+  const reason = expect.stringContaining('admin may not call it') as string;
+  const message = 'audit trail without names: directory refuses to name people';
+  expect(lines).toEqual([[{ reason }, message]]);
+  vi.advanceTimersByTime(60_000);
+  expect(lines.slice(1)).toEqual([[{ reason, repeated: 19 }, message]]);
   const unavailable = refusing(Code.Unavailable).search({ tenantId: 'acme' }, rootCall('test'));
   await expect(unavailable).rejects.toMatchObject({ code: Code.Unavailable });
+  expect(lines).toHaveLength(2);
 });
 
 it('finds every event of every service once, the latest first, however far each looks at once', async () => {
@@ -100,7 +117,7 @@ it('finds every event of every service once, the latest first, however far each 
         const ids = own.toSorted((a, b) => b - a).map((number) => String(number).padStart(26, '0'));
         return ownerOf(ids, rowsAtOnce, divisor);
       });
-      const merged = mergedAudit(owners, nobody);
+      const merged = mergedAudit(owners, nobody, silentLog());
       const found: number[] = [];
       let pageToken = '';
       do {

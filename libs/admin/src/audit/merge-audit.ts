@@ -7,6 +7,7 @@ import {
 } from '@tessera/proto-gen/admin-audit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { create, pageOf, refusedByPeer, type CallOptions, type Client } from '@tessera/rpc';
+import { errorReason, limitRepeats, type Logger } from '@tessera/telemetry';
 
 type Search = Client<typeof AuditService>;
 
@@ -17,15 +18,20 @@ type Search = Client<typeof AuditService>;
 export function mergedAudit(
   owners: readonly Search[],
   directory: Pick<Client<typeof DirectoryService>, 'batchGetUsers'>,
+  log: Pick<Logger, 'warn'>,
 ): Search {
+  const warnings = limitRepeats(log);
   async function named(tenantId: string, events: readonly AuditEvent[], call?: CallOptions) {
     const people = new Set(events.map(({ subject }) => subject).filter((subject) => subject !== ''));
     if (tenantId === '' || people.size === 0) return events;
     const request = { tenantId, userIds: [...people] };
     const { users } = await directory.batchGetUsers(request, call).catch((error: unknown) => {
       // Compatibility until 0.4: a directory of version 0.2 does not name people to `admin`.
-      if (refusedByPeer(error) !== undefined) return { users: [] };
-      throw error;
+      const refused = refusedByPeer(error);
+      if (refused === undefined) throw error;
+      const reason = errorReason(refused);
+      warnings.warn('refused', { reason }, 'audit trail without names: directory refuses to name people');
+      return { users: [] };
     });
     const names = new Map(users.map(({ userId, name, username }) => [userId, name || username]));
     return events.map((event) => ({ ...event, subjectName: names.get(event.subject) ?? '' }));
