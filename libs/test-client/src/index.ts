@@ -6,6 +6,7 @@
  *     a client ─> http ─> tokens (both dialects) ──> the gateway
  *     a person ─> person (cookies, forms), approvals ──> the pages; proxy ──> faults; leaks <── all output
  */
+export * from './application-object.ts';
 export * from './approvals.ts';
 export * from './http.ts';
 export * from './leaks.ts';

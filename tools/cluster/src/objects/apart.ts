@@ -1,5 +1,6 @@
+import { applicationObject } from '@tessera/test-client';
 import { check } from '../scenario.ts';
-import { application, becomes, remove } from './application.ts';
+import { becomes, remove } from './application.ts';
 import type { Client } from './client.ts';
 import type { Installation } from './installation.ts';
 
@@ -15,11 +16,26 @@ export async function keepsApart(installed: Installation, orders: Client): Promi
   // The same service account by name, of a namespace of the same tenant, without an object.
   const same = await start(stock, 'orders');
   const tried = [
-    [stock, application('identifier', { clientId: taken }), 'False Conflict', `k8s:${shop.name}/orders`],
-    [elsewhere, application('identifier', { clientId: taken, scopes: [] }), 'False Conflict', 'clientId'],
-    [stock, application('account', { trusts: ofAnother }), 'False NotAllowed', 'no service account of'],
-    [elsewhere, application('account', { trusts: ofAnother, scopes: [] }), 'False NotAllowed', 'no service'],
-    [stray, application('tenant'), 'False NamespaceNotMapped', 'No tenant'],
+    [
+      stock,
+      applicationObject('identifier', { clientId: taken }),
+      'False Conflict',
+      `k8s:${shop.name}/orders`,
+    ],
+    [
+      elsewhere,
+      applicationObject('identifier', { clientId: taken, scopes: [] }),
+      'False Conflict',
+      'clientId',
+    ],
+    [stock, applicationObject('account', { trusts: ofAnother }), 'False NotAllowed', 'no service account of'],
+    [
+      elsewhere,
+      applicationObject('account', { trusts: ofAnother, scopes: [] }),
+      'False NotAllowed',
+      'no service',
+    ],
+    [stray, applicationObject('tenant'), 'False NamespaceNotMapped', 'No tenant'],
   ] as const;
   for (const [on, object, said, part] of tried) {
     const { name } = object.metadata;
@@ -28,7 +44,7 @@ export async function keepsApart(installed: Installation, orders: Client): Promi
     check(message.includes(part), `${name} of ${on.name}: ${message}`);
     await remove(on, name).catch(() => undefined);
   }
-  const otherTenant = application('tenant', { tenantId: 'acme', scopes: [] });
+  const otherTenant = applicationObject('tenant', { tenantId: 'acme', scopes: [] });
   const refusal = await elsewhere.apply([otherTenant]).then(
     () => 'nothing',
     (error: unknown) => String(error),

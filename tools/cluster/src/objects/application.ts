@@ -2,21 +2,6 @@ import { until, type LiveObject, type Namespace } from '../kubernetes.ts';
 
 const plural = 'tesseraapplications';
 
-/** An object that declares an application, with a trust in the service account of its name. */
-export const application = (name: string, spec: object = {}) => ({
-  apiVersion: 'tessera.dev/v1alpha1',
-  kind: 'TesseraApplication',
-  metadata: { name },
-  spec: {
-    name: `The service ${name}`,
-    type: 'confidential',
-    grantTypes: ['client_credentials'],
-    scopes: ['goods.read'],
-    trusts: [{ serviceAccount: name }],
-    ...spec,
-  },
-});
-
 const readyOf = ({ status }: LiveObject) => status?.conditions?.find(({ type }) => type === 'Ready');
 
 /** Resolves with the message of the condition `Ready` once that is so, such as `False Conflict`. */

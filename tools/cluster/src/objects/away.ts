@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { applicationObject } from '@tessera/test-client';
 import { check } from '../scenario.ts';
-import { application, becomes } from './application.ts';
+import { becomes } from './application.ts';
 import { answersSince, describeAnswers, type Client } from './client.ts';
 import { builder, type Installation } from './installation.ts';
 
@@ -22,7 +23,7 @@ export async function issuerIsAway(installed: Installation, orders: Client): Pro
   const trusts = [{ issuer, subject: 'workload' }];
   const client = await start(stock, builder, {
     issuer,
-    beside: [service(builder), application(builder, { trusts })],
+    beside: [service(builder), applicationObject(builder, { trusts })],
   });
   await becomes(stock, builder, 'True Written');
   await client.gets('200');

@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { authorizationQuery, HttpClient, newPkce, Person } from '@tessera/test-client';
+import { applicationObject, authorizationQuery, HttpClient, newPkce, Person } from '@tessera/test-client';
 import { host } from '../declared-state.ts';
 import { check } from '../scenario.ts';
-import { application, becomes, remove } from './application.ts';
+import { becomes, remove } from './application.ts';
 import { answersSince, describeAnswers, type Client } from './client.ts';
 import type { Installation } from './installation.ts';
 
@@ -16,7 +16,7 @@ const watchedMs = 5_000;
 /** New access tokens and refresh tokens end with the object; access tokens are JWTs, and live on until they expire. */
 export async function endsWithItsObject(installed: Installation, orders: Client): Promise<string> {
   const { shop, own, release } = installed;
-  const site = application('site', {
+  const site = applicationObject('site', {
     type: 'public',
     grantTypes: ['authorization_code', 'refresh_token'],
     redirectUris: [redirectUri],

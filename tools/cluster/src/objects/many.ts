@@ -1,14 +1,15 @@
+import { applicationObject } from '@tessera/test-client';
 import { until } from '../kubernetes.ts';
 import { ofRelease } from '../release.ts';
 import { check } from '../scenario.ts';
-import { application, progressOf, removeAll } from './application.ts';
+import { progressOf, removeAll } from './application.ts';
 import type { Installation } from './installation.ts';
 
 const [many, kills] = [200, 20];
 const controller = `${ofRelease},app.kubernetes.io/component=controller`;
 
 const all = (spec: object = {}) =>
-  Array.from({ length: many }, (_, index) => application(`bulk-${index}`, spec));
+  Array.from({ length: many }, (_, index) => applicationObject(`bulk-${index}`, spec));
 
 /** Many objects at once; changes and deletions of all of them while the controller is killed again and again. */
 export async function manyAndKills({ own, stock, tessera }: Installation): Promise<string> {

@@ -1,4 +1,4 @@
-import { application } from '../objects/application.ts';
+import { applicationObject } from '@tessera/test-client';
 import { keepsApart } from '../objects/apart.ts';
 import { issuerIsAway } from '../objects/away.ts';
 import { holdsNoCredential } from '../objects/credentials.ts';
@@ -24,7 +24,7 @@ export const declaredClients: Scenario = {
     try {
       const { shop, start } = installed;
       const started = performance.now();
-      const orders = await start(shop, 'orders', { beside: [application('orders')] });
+      const orders = await start(shop, 'orders', { beside: [applicationObject('orders')] });
       const clientId = await orders.hasToken();
       const seconds = (performance.now() - started) / 1000;
       check(clientId === `${shop.name}.orders`, `a token of ${clientId}`);

@@ -1,9 +1,19 @@
 import { claimsOf, tokensOf } from '@tessera/test-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redirectUri } from '../../harness/declared-names.ts';
-import { application, resource, startControlled, type Controlled } from '../../harness/controlled-cluster.ts';
+import {
+  application,
+  resource,
+  startControlled,
+  type Controlled,
+} from '../../harness/kubernetes/controlled-cluster.ts';
 import { codeFor, redeem, refresh } from '../../harness/flows.ts';
-import { conditionIn, conditionOf, type Declared, type KubernetesApi } from '../../harness/kubernetes-api.ts';
+import {
+  conditionIn,
+  conditionOf,
+  type Declared,
+  type KubernetesApi,
+} from '../../harness/kubernetes/kubernetes-api.ts';
 import type { System } from '../../harness/set-up.ts';
 
 const [many, kills] = [200, 20];

@@ -7,9 +7,9 @@ import {
   resource,
   startControlledKubernetes,
   type Controlled,
-} from '../../harness/controlled-cluster.ts';
-import { conditionOf, plurals, type Declared } from '../../harness/kubernetes-api.ts';
-import type { KubernetesServer } from '../../harness/kubernetes-server.ts';
+} from '../../harness/kubernetes/controlled-cluster.ts';
+import { conditionOf, plurals, type Declared } from '../../harness/kubernetes/kubernetes-api.ts';
+import type { KubernetesServer } from '../../harness/kubernetes/kubernetes-server.ts';
 
 interface Schema {
   readonly description?: string;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { freePort } from '@tessera/test-kit/provision';
 import type { Environment } from '@tessera/test-client';
-import { startWorkloadIssuer } from './workload-issuer.ts';
+import { startWorkloadIssuer } from '../workload-issuer.ts';
 
 /** An object of one of the two kinds, as a file has it. */
 export interface Declared {

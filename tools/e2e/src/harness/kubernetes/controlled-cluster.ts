@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
-import { entryOf, postToken, type Answer, type Environment } from '@tessera/test-client';
+import { applicationObject, entryOf, postToken, type Answer, type Environment } from '@tessera/test-client';
 import {
   conditionOf,
   startKubernetesApi,
@@ -12,9 +12,9 @@ import {
   type ServiceAccount,
 } from './kubernetes-api.ts';
 import { startKubernetesServer, type KubernetesServer } from './kubernetes-server.ts';
-import { PatientProcess } from './patient-process.ts';
-import { setUps, type System } from './set-up.ts';
-import { startSystem } from './start.ts';
+import { PatientProcess } from '../patient-process.ts';
+import { setUps, type System } from '../set-up.ts';
+import { startSystem } from '../start.ts';
 
 /** A folder with the programs `kube-apiserver` and `etcd`. Absent: a server of tests stands for them. */
 const kubernetesPrograms = process.env['TESSERA_TEST_KUBERNETES'];
@@ -45,16 +45,8 @@ export interface Controlled<Api extends KubernetesApi = KubernetesApi> extends C
 
 /** An application of the namespace `shop`, with a trust in the service account of its name. */
 export const application = (name: string, spec: object = {}, namespace = 'shop'): Declared => ({
-  kind: 'TesseraApplication',
+  ...applicationObject(name, spec),
   metadata: { namespace, name },
-  spec: {
-    name: `The service ${name}`,
-    type: 'confidential',
-    grantTypes: ['client_credentials'],
-    scopes: ['goods.read'],
-    trusts: [{ serviceAccount: name }],
-    ...spec,
-  },
 });
 
 export const resource = (name: string, spec: object = {}, namespace = 'shop'): Declared => ({

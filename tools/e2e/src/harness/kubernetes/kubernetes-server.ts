@@ -16,7 +16,7 @@ import {
   type StatusOfObject,
 } from './kubernetes-api.ts';
 
-const chart = join(import.meta.dirname, '../../../../deploy/helm/tessera');
+const chart = join(import.meta.dirname, '../../../../../deploy/helm/tessera');
 /** What most clusters call their issuer; of several that declare records at one Tessera, each needs its own. */
 const usualIssuer = 'https://kubernetes.default.svc.cluster.local';
 const administrator = 'token-of-the-administrator-of-a-cluster-of-tests';
