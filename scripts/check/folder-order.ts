@@ -59,5 +59,6 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'tools/cluster': `declared-state.ts kubernetes.ts stores.ts secrets.ts probe.ts load-script.ts ingress-script.ts client-script.ts
     entrance-script.ts load.ts logs.ts release.ts walk scenario.ts objects scenarios/releases scenarios run.ts`,
   'tools/e2e': `harness harness/browser harness/kubernetes suites/authorization suites/clients suites/decisions suites/directory suites/sign-in
-    suites/tenant-issuers suites/tokens suite single/browsers single/hostile single/introspection single/isolation single/plans pictures.ts`,
+    suites/tenant-issuers suites/tokens suite single/browsers single/hostile single/introspection single/isolation
+    single/isolation/flows single/plans pictures.ts`,
 };

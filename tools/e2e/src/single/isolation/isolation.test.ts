@@ -8,9 +8,9 @@ import { startSystem } from '../../harness/start.ts';
 import { choicesOf, randomLike, shapeOf, textAt, valuesOf, withValues } from './crossings.ts';
 import { declaredTenant } from './declared-tenant.ts';
 import { NamedCalls, nameOf } from './named-calls.ts';
-import { flows, goodRequests, type GoodRequest } from './requests.ts';
+import { flows, goodRequests, type GoodRequest } from './flows/requests.ts';
 import { createTenant, type Tenant } from './tenant.ts';
-import { withoutCrossing } from './without-crossing.ts';
+import { withoutCrossing } from './flows/without-crossing.ts';
 
 /** Guesses are not what is tested, and neither are their limits. */
 const noLimits = {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import { textAt } from './crossings.ts';
+import { textAt } from '../crossings.ts';
 import { untold, type Flows, type Values } from './flow.ts';
-import type { Tenant } from './tenant.ts';
-import type { Session } from './visits.ts';
+import type { Tenant } from '../tenant.ts';
+import type { Session } from '../visits.ts';
 
 /** By tenant, the refresh token that was issued last. */
 const granted = new Map<string, string>();

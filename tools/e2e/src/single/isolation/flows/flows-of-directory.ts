@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { newPassword, untold, type Flows, type Values } from './flow.ts';
-import type { Tenant } from './tenant.ts';
+import type { Tenant } from '../tenant.ts';
 
 /** A key of the tenant. */
 const keyOf: Values = async (tenant) => ({ kid: await tenant.kid() });

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import type { Tenant } from './tenant.ts';
+import type { Tenant } from '../tenant.ts';
 
 /** The values of a request that only a flow gives, made anew for each try. */
 export type Values = (tenant: Tenant) => JsonObject | Promise<JsonObject>;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { newPassword, untold, type Flows } from './flow.ts';
-import type { Tenant } from './tenant.ts';
+import type { Tenant } from '../tenant.ts';
 
 const ofBrowsers: Flows = {
   async 'AuthorizeService.Begin'(tenant) {

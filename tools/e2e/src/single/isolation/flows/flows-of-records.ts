@@ -1,9 +1,9 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { randomUUID } from 'node:crypto';
-import { textAt } from './crossings.ts';
+import { textAt } from '../crossings.ts';
 import type { Flow, Flows, Values } from './flow.ts';
-import type { Noun } from './new-people.ts';
-import type { Tenant } from './tenant.ts';
+import type { Noun } from '../new-people.ts';
+import type { Tenant } from '../tenant.ts';
 
 /** A kind of record that administration makes, and what identifies one. */
 interface Kind {

@@ -1,12 +1,12 @@
 import { ScalarType, type DescMethod, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
-import { servedMethods } from '../../harness/rpc-calls.ts';
+import { servedMethods } from '../../../harness/rpc-calls.ts';
 import type { Flow, Flows } from './flow.ts';
 import { flowsOfClients } from './flows-of-clients.ts';
 import { flowsOfDirectory } from './flows-of-directory.ts';
 import { flowsOfPeople } from './flows-of-people.ts';
 import { flowsOfRecords } from './flows-of-records.ts';
-import { nameOf } from './named-calls.ts';
-import type { Tenant } from './tenant.ts';
+import { nameOf } from '../named-calls.ts';
+import type { Tenant } from '../tenant.ts';
 import { leftOut, withoutCrossing } from './without-crossing.ts';
 
 /** A good request of a tenant, made anew for each try. */
