@@ -35,6 +35,7 @@ const processes = [
   'telemetry',
   'rpc',
   'rpc/caller',
+  'rpc/stretches',
   'stores',
   'audit',
   'process',

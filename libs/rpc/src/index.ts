@@ -43,7 +43,6 @@ export type { RpcServer } from './hosts/grpc/serve-grpc.ts';
 export { fieldViolations, invalidFields } from './errors/field-violations.ts';
 export { notOffered, notUnderstood, readStored, refusedByPeer } from './errors/other-version.ts';
 export { pageOf, pageRequest, pageToken, type PageRequest } from './page-token.ts';
-export { stretchesOf } from './stretches.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';
 
 // gRPC and Connect's server are loaded with their first use, and `openRemoteService` from `@tessera/rpc/remote`:

@@ -6,7 +6,7 @@ import { requestedIssuer } from './requested-issuer.ts';
 import { checkForEnvoy } from './introspection/envoy-authorization.ts';
 import { introspect, introspectBatch, type IntrospectionDeps } from './introspection/introspection.ts';
 import { exchange, type PipelineDeps } from './pipeline/pipeline.ts';
-import { ownGrantCalls, type GrantCallsDeps } from './revocation/grant-calls.ts';
+import type { GrantCallsDeps } from './revocation/grant-calls.ts';
 import { endGrantSession, type EndSessionDeps } from './revocation/end-grant-session.ts';
 import { revoke, type RevocationDeps } from './revocation/revoke-grant.ts';
 import { userInfo, type UserInfoDeps } from './user-info.ts';
@@ -23,6 +23,8 @@ export type ServiceDeps = PipelineDeps &
   };
 
 export function tokenHandlers(deps: ServiceDeps): Handlers<typeof TokenService> {
+  // People look at them seldom (ADR 92).
+  const ownGrants = async () => (await import('./revocation/grant-calls.ts')).ownGrantCalls(deps.grantCalls);
   return {
     exchange: (request, context) => exchange(deps, request, context),
     async revoke(request, context) {
@@ -51,7 +53,8 @@ export function tokenHandlers(deps: ServiceDeps): Handlers<typeof TokenService> 
       deps.revocationFeed.poke();
       return {};
     },
-    ...ownGrantCalls(deps.grantCalls),
+    listPersonGrants: async (request, context) => (await ownGrants()).listPersonGrants(request, context),
+    revokePersonGrants: async (request, context) => (await ownGrants()).revokePersonGrants(request, context),
     async countEnded({ ends }, context) {
       return ends === undefined ? {} : countEnded(deps.counters, ends, () => context.onward());
     },

@@ -3,7 +3,7 @@ import { createDirectoryClient } from '@tessera/directory-client';
 import { ChangeFeed, createLimiter, startPurge, type Migrations } from '@tessera/stores';
 import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { expectRefusals, limitRepeats } from '@tessera/telemetry';
-import { route, type BuiltService } from '@tessera/rpc';
+import { route, routeWhenCalled, type BuiltService } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { allowsPrivate, refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
@@ -17,13 +17,11 @@ import { bearerAuthentication } from './introspection/bearer-authentication.ts';
 import { parseCertificateClients } from './introspection/certificate-clients.ts';
 import type { TokenConfig } from './config.ts';
 import { countTokenRequests } from './counts/token-counts.ts';
-import { createTokenCountStore } from './counts/token-counts.postgres.ts';
 import { authorizationCodeGrant } from './grants/authorization-code.ts';
 import { clientCredentialsGrant, jwtBearerGrant } from './grants/client-credentials.ts';
 import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
 import { createFamilyCount } from './impact/count-families.ts';
-import { grantCalls } from './revocation/grant-calls.ts';
 import { createLiveSessions } from './verification/sessions-of-families.ts';
 import { createRevokedAccessTokens } from './verification/revoked-access-tokens.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
@@ -56,15 +54,14 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const { database, redis, clock, log } = runtime;
   expectRefusals(TokenService.method.exchange, ['reuse_detected', 'replayed']);
   const { refresh, redemption: redemptions, revocations } = createPostgresStores(database, runtime);
-  const tokenCounts = createTokenCountStore(database);
+  const counts = countTokenRequests({ database, clock, log });
   const purges = [
     startPurge({ purge: (limit) => refresh.purgeExpired(limit) }, { what: 'refresh families', log }),
     startPurge({ purge: (limit) => redemptions.purgeOld(limit) }, { what: 'redemptions', log }),
     startPurge({ purge: (limit) => redemptions.purgeSessionEnds(limit) }, { what: 'ended sessions', log }),
     startPurge(revocations, { what: 'revocations', log }),
-    startPurge(tokenCounts, { what: 'token counts', log }),
+    startPurge(counts, { what: 'token counts', log }),
   ];
-  const counts = countTokenRequests({ write: (counted) => tokenCounts.add(counted), clock, log });
   const audit = createAuditBatch({ database, schema: migrations.schema, runtime });
   const revocationFeed = new ChangeFeed(revocations, log);
   const revokedAccessTokens = createRevokedAccessTokens(revocations, revocationFeed, runtime);
@@ -120,7 +117,6 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       people: peers.directory,
       issuer: config.TESSERA_ISSUER,
       onRevocation: () => revocationFeed.poke(),
-      countTokens: (request) => tokenCounts.count(request),
     },
     counters: {
       sessions: async (ends, call) => (await peers.authorize.countEndedSessions({ ends }, call)).sessions,
@@ -151,7 +147,11 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       route(TokenService, tokenHandlers(deps)),
       route(IntrospectionService, introspectionHandlers(deps), { bearer }),
       route(Authorization, envoyHandlers(deps), { bearer }),
-      route(GrantsService, grantCalls(deps.grantCalls)),
+      routeWhenCalled(GrantsService, async () => {
+        const { grantCalls } = await import('./revocation/grant-calls.ts');
+        const { tokenCount } = await import('./counts/count-tokens.postgres.ts');
+        return grantCalls({ ...deps.grantCalls, countTokens: tokenCount(database) });
+      }),
       auditRoute(database, 'token'),
     ],
     async ready() {

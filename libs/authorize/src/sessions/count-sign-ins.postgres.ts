@@ -1,6 +1,7 @@
 import { ulidTime } from '@tessera/kit';
 import type { SessionsService } from '@tessera/proto-gen/admin-sessions';
-import { stretchesOf, timestampFromMs, type Handlers } from '@tessera/rpc';
+import { timestampFromMs, type Handlers } from '@tessera/rpc';
+import { stretchesOf } from '@tessera/rpc/stretches';
 import type { Database } from '@tessera/stores';
 
 /** Sign-ins that one call looks at, the latest ones. */

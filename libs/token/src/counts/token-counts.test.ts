@@ -1,11 +1,12 @@
+import { systemClock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { timestampFromMs } from '@tessera/rpc';
 import { eventually, fakeClock, silentLog, testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { migrations } from '../wiring.ts';
 import { world } from '../testing/world.ts';
-import { createTokenCountStore } from './token-counts.postgres.ts';
-import { countTokenRequests, hourMs, type TokenCount } from './token-counts.ts';
+import { tokenCount } from './count-tokens.postgres.ts';
+import { addTokenCounts, countTokenRequests, hourMs, type TokenCount } from './token-counts.ts';
 
 const noon = Math.floor(Date.now() / hourMs) * hourMs - 12 * hourMs;
 
@@ -17,7 +18,7 @@ beforeAll(async () => {
 type Counts = { readonly counts: readonly { readonly issued: bigint; readonly refused: bigint }[] };
 
 const count = async (tenantId: string, request: object = {}) => {
-  const { count: asked } = createTokenCountStore(database);
+  const asked = tokenCount(database);
   const of = { tenantId, startTime: timestampFromMs(noon), stretchSeconds: 3600, stretches: 3, ...request };
   const { counts } = await (asked as unknown as (request: object) => Promise<Counts>)(of);
   return counts.map(({ issued, refused }) => [Number(issued), Number(refused)]);
@@ -32,7 +33,6 @@ const counted = (tenantId: string, hours: number, issued: number, refused: numbe
 
 describe('counts of token requests', () => {
   it('are those of one tenant in each stretch of time, from every process at once', async () => {
-    const store = createTokenCountStore(database);
     const here = ['acme', 'globex'].flatMap((tenantId) => [
       counted(tenantId, -1, 9, 9),
       counted(tenantId, 0, 1, 2),
@@ -40,9 +40,11 @@ describe('counts of token requests', () => {
       counted(tenantId, 3, 9, 9),
     ]);
     await Promise.all(
-      Array.from({ length: 20 }, async (_, at) => store.add(at % 2 === 0 ? here : here.toReversed())),
+      Array.from({ length: 20 }, async (_, at) =>
+        addTokenCounts(database, at % 2 === 0 ? here : here.toReversed()),
+      ),
     );
-    await store.add([counted('acme', 2, 1, 1)]);
+    await addTokenCounts(database, [counted('acme', 2, 1, 1)]);
     expect(await count('acme')).toEqual([
       [20, 40],
       [0, 0],
@@ -66,33 +68,37 @@ describe('counts of token requests', () => {
 
   it('wait for a database that is away, and are written once', async () => {
     const clock = fakeClock(noon);
-    const written: TokenCount[] = [];
     const line = { cut: true, tries: 0 };
     const counts = countTokenRequests({
-      write: async (counts) => {
-        line.tries += 1;
-        if (line.cut) return Promise.reject(temporarilyUnavailable());
-        written.push(...counts);
+      database: {
+        async query(statement) {
+          line.tries += 1;
+          return line.cut ? Promise.reject(temporarilyUnavailable()) : database.query(statement);
+        },
       },
       clock,
       log: silentLog(),
       pauseMs: 1,
     });
-    counts.add('acme', 'issued');
-    counts.add('acme', 'refused');
+    counts.add('away', 'issued');
+    counts.add('away', 'refused');
     await eventually('a try', () => Promise.resolve(line.tries > 1));
-    counts.add('acme', 'issued');
+    counts.add('away', 'issued');
     clock.set(noon + hourMs);
-    counts.add('acme', 'issued');
+    counts.add('away', 'issued');
     line.cut = false;
     await counts.close();
-    expect(written).toEqual([counted('acme', 0, 2, 1), counted('acme', 1, 1, 0)]);
+    expect(await count('away')).toEqual([
+      [2, 1],
+      [1, 0],
+      [0, 0],
+    ]);
   });
 
   it('are gone after 8 days', async () => {
-    const store = createTokenCountStore(database);
-    await store.add([counted('old', -8 * 24, 1, 0), counted('old', -6 * 24, 1, 0)]);
-    expect(await store.purge(100)).toBe(1);
+    const counts = countTokenRequests({ database, clock: systemClock, log: silentLog() });
+    await addTokenCounts(database, [counted('old', -8 * 24, 1, 0), counted('old', -6 * 24, 1, 0)]);
+    expect(await counts.purge(100)).toBe(1);
     expect(
       await count('old', { startTime: timestampFromMs(noon - 9 * 24 * hourMs), stretches: 100 }),
     ).toContainEqual([0, 0]);

@@ -1,5 +1,6 @@
 import { repeat, type Clock } from '@tessera/kit';
-import type { Logger } from 'pino';
+import type { Database } from '@tessera/stores';
+import type { Logger } from '@tessera/telemetry';
 
 /** What a tenant was answered in an hour. */
 export interface TokenCount {
@@ -13,13 +14,14 @@ export interface TokenCount {
 export interface TokenCounts {
   /** Never throws and never waits. */
   add(tenantId: string, outcome: 'issued' | 'refused'): void;
+  /** Deletes up to `limit` counts that are too old to be shown; resolves with how many. */
+  purge(limit: number): Promise<number>;
   /** Writes what is left. */
   close(): Promise<void>;
 }
 
 export interface TokenCountsDeps {
-  /** Adds counts to those that are known. */
-  readonly write: (counts: readonly TokenCount[]) => Promise<void>;
+  readonly database: Pick<Database, 'query'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly pauseMs?: number;
@@ -30,12 +32,43 @@ const usualPauseMs = 5_000;
 /** Hours of tenants that wait for a database which is away; what comes above is not counted. */
 const mostWaiting = 100_000;
 
+/** In one order, so that two processes do not wait for each other. */
+const addSql = `
+  INSERT INTO token.token_count AS known (tenant_id, hour, issued, refused)
+  SELECT tenant_id, to_timestamp(hour / 1000.0), issued, refused
+  FROM unnest($1::text[], $2::float8[], $3::bigint[], $4::bigint[]) AS counted (tenant_id, hour, issued, refused)
+  ORDER BY tenant_id, hour
+  ON CONFLICT (tenant_id, hour) DO UPDATE
+  SET issued = known.issued + excluded.issued, refused = known.refused + excluded.refused`;
+
+/** A week, and the day that it began in. */
+const purgeSql = `
+  DELETE FROM token.token_count
+  WHERE (tenant_id, hour) IN (
+    SELECT tenant_id, hour FROM token.token_count
+    WHERE hour < statement_timestamp() - interval '8 days'
+    LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
+
+/** Adds counts to those that are known. */
+export async function addTokenCounts(
+  database: Pick<Database, 'query'>,
+  counts: readonly TokenCount[],
+): Promise<void> {
+  const values = [
+    counts.map(({ tenantId }) => tenantId),
+    counts.map(({ hour }) => hour),
+    counts.map(({ issued }) => issued),
+    counts.map(({ refused }) => refused),
+  ];
+  await database.query({ name: 'counts.token.add', text: addSql, values });
+}
+
 /**
  * Counts token requests in memory and writes them now and again, so that no token waits for it. A process that is
  * killed loses what it counted in the last seconds.
  */
 export function countTokenRequests({
-  write,
+  database,
   clock,
   log,
   pauseMs = usualPauseMs,
@@ -56,7 +89,7 @@ export function countTokenRequests({
     const counted = [...waiting.values()];
     waiting = new Map();
     try {
-      await write(counted);
+      await addTokenCounts(database, counted);
     } catch (error) {
       for (const { tenantId, hour, issued, refused } of counted) note(tenantId, hour, issued, refused);
       throw error;
@@ -72,6 +105,9 @@ export function countTokenRequests({
     add(tenantId, outcome) {
       const hour = Math.floor(clock.now() / hourMs) * hourMs;
       note(tenantId, hour, outcome === 'issued' ? 1 : 0, outcome === 'refused' ? 1 : 0);
+    },
+    async purge(limit) {
+      return (await database.query({ name: 'counts.token.purge', text: purgeSql, values: [limit] })).rowCount;
     },
     async close() {
       await writing.close();

@@ -28,7 +28,6 @@ export interface GrantCallsDeps {
   /** The shared issuer; undefined if each request has the issuer of its host. */
   readonly issuer: string | undefined;
   readonly onRevocation: () => void;
-  readonly countTokens: Handlers<typeof GrantsService>['countTokens'];
 }
 
 /** Whose grants are asked for. */
@@ -42,7 +41,9 @@ interface Whose {
 const mostRevoked = 1000;
 
 /** The calls of administrators. */
-export function grantCalls(deps: GrantCallsDeps): Handlers<typeof GrantsService> {
+export function grantCalls(
+  deps: GrantCallsDeps & Pick<Handlers<typeof GrantsService>, 'countTokens'>,
+): Handlers<typeof GrantsService> {
   return {
     async list({ tenantId, userId, clientId, ...asked }, context) {
       const whose = { tenantId, userId, clientId };

@@ -11,8 +11,10 @@ const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 
 /** Tests of the stores and of what asks a database directly: together they run every statement. */
 const storeTests = [
+  'libs/token/src/counts/',
   'libs/token/src/store/',
   'libs/authorize/src/store/store.postgres.test.ts',
+  'libs/authorize/src/sessions/count-sign-ins.test.ts',
   'libs/authorize/src/store/upstream-sessions.test.ts',
   'libs/authorize/src/logout/provider-logout.test.ts',
   'libs/authorize/src/account/',

@@ -46,6 +46,12 @@ export function rowsOfWhatIsIssued({
       resource: `''`,
     }),
     filling('token.ended_session', rows, { tenant_id: tenant, session_id: `'s' || i`, ended_at: earlier }),
+    filling('token.token_count', rows, {
+      tenant_id: tenant,
+      hour: `${earlier} - i * interval '1 hour'`,
+      issued: '1',
+      refused: '0',
+    }),
     filling('authorize.session', rows, {
       session_id: `'s' || i`,
       token_hash: hash,
