@@ -68,7 +68,7 @@ describe.each(pages)('the page %s', (page) => {
         userCode: value,
         notice: value,
         passkey: { options: value, nonce: value },
-        person: { name: value, tenantId: value },
+        person: { name: value, organization: value },
         request: request(value),
         requests: [request(value), request(value)],
         account: value,

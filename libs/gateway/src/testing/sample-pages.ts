@@ -25,7 +25,10 @@ function ownPages(): string[] {
 }
 
 const toContinue = { lead: "You're signing in to <b>{name}</b>.", leadName: 'Acme Orders' };
-const toDecide = { lead: 'Review requests to your account at <b>{name}</b>.', leadName: 'acme' };
+const toDecide = {
+  lead: 'Review requests to your account at <b>{name}</b>.',
+  leadName: 'Acme Warehouses of the North',
+};
 const passkey = { options: '{"challenge":"AAAA","rpId":"pages.example","allowCredentials":[]}', nonce: 'n' };
 const scopes = [
   { name: 'openid', description: 'know who you are' },
@@ -63,7 +66,7 @@ const common = {
   signOut: [{ name: 'csrf', value: 'x' }],
   requestId: '01JZZZZZZZZZZZZZZZZZZZZZZZ',
   application: 'Acme Orders',
-  person: { name: 'Ada Lovelace', tenantId: 'acme' },
+  person: { name: 'Ada Lovelace', organization: 'Acme Warehouses of the North' },
 };
 
 const samples: Readonly<Record<string, Sample>> = {
@@ -153,7 +156,7 @@ const samples: Readonly<Record<string, Sample>> = {
     title: 'Change your password',
     data: {
       lead: 'For your account at <b>{name}</b>',
-      leadName: 'acme',
+      leadName: 'Acme Warehouses of the North',
       username: 'ada',
       asksForPresent: true,
       passwordMinLength: 12,

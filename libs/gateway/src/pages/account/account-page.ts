@@ -8,6 +8,7 @@ import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import { checkForm, fieldsOfForm, purpose } from '../form.ts';
+import { organizationName } from '../organization-name.ts';
 import type { GatewayPage, PageContext } from '../page-context.ts';
 import { sendPage } from '../send-page.ts';
 import { accountPageNamed, accountPath, accountPaths, type AccountPageName } from '../paths.ts';
@@ -226,7 +227,7 @@ async function sendAccount(
       path: row.path,
       notice: accountNotice(result),
       ...(await shownBy(sections, view)),
-      person: { name: personName(session), tenantId },
+      person: { name: personName(session), organization: await organizationName(gateway, tenantId) },
       signOut: fieldsOfForm(context, purpose.signOut, [
         { name: 'going', value: 'account' },
         { name: 'tenant', value: tenantId },

@@ -4,6 +4,7 @@ import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
 import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { checkForm, fieldsOfForm, purpose } from '../form.ts';
+import { organizationName } from '../organization-name.ts';
 import type { GatewayPage, PageHandler, PageContext } from '../page-context.ts';
 import { sendPage } from '../send-page.ts';
 import { approvalsPath } from '../paths.ts';
@@ -120,6 +121,7 @@ async function sendList(
       { name: 'client_id', value: description.clientId },
     ]),
   }));
+  const organization = await organizationName(gateway, tenantId, described[0]?.tenantName);
   return sendPage(request, reply, gateway, {
     template: 'approvals',
     title: row.title,
@@ -127,12 +129,12 @@ async function sendList(
 
     formTarget: row.formTarget,
     script: true,
-    tenant: { id: tenantId, name: described[0]?.tenantName ?? '' },
+    tenant: { id: tenantId, name: organization },
     data: {
       requests,
       summary: waitingRequests,
       notice: outcome && notices[outcome],
-      person: { name: personName(session), tenantId },
+      person: { name: personName(session), organization },
       signOut: fieldsOfForm(context, purpose.signOut, [
         { name: 'going', value: 'approvals' },
         { name: 'tenant', value: tenantId },

@@ -7,6 +7,7 @@ import { antiForgery, readForm, readQuery, redirectToPage, shownParameter } from
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 
 import { checkForm, fieldsOfForm, purpose } from '../form.ts';
+import { organizationName } from '../organization-name.ts';
 import type { GatewayPage, PageHandler, PageContext } from '../page-context.ts';
 import { sendPage, sendPageError } from '../send-page.ts';
 import { devicePath } from '../paths.ts';
@@ -201,10 +202,10 @@ async function find(
   return found.request;
 }
 
-function sendEntry(
+async function sendEntry(
   context: PageContext,
   shown: { readonly userCode: string; readonly error?: OAuthError; readonly person?: Person | undefined },
-): FastifyReply {
+): Promise<FastifyReply> {
   const { request, reply, gateway, row } = context;
   const { userCode, error, person } = shown;
   const page = {
@@ -212,10 +213,14 @@ function sendEntry(
     title: row.title,
     message: error?.message ?? 'Enter the code shown on your device.',
     formTarget: row.formTarget,
+    ...(person && { tenant: { id: person.session.tenantId } }),
     data: {
       userCode,
       problem: error?.message,
-      person: person && { name: personName(person.session), tenantId: person.session.tenantId },
+      person: person && {
+        name: personName(person.session),
+        organization: await organizationName(gateway, person.session.tenantId),
+      },
       fields: fieldsOfForm(context, purpose.enterCode),
       signOut: signOutFields(context, userCode),
     },

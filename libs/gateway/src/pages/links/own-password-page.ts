@@ -6,6 +6,7 @@ import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pa
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import { checkForm, purpose } from '../form.ts';
+import { organizationName } from '../organization-name.ts';
 import type { GatewayPage, PageContext, PageHandler } from '../page-context.ts';
 import { sendPage } from '../send-page.ts';
 import { passwordPath } from '../paths.ts';
@@ -109,17 +110,17 @@ function signInFor(tenantId: string) {
   });
 }
 
-function sendForm(
+async function sendForm(
   context: PageContext,
   { session }: Person,
   problem?: string,
   isPresentWrong = false,
-): FastifyReply {
+): Promise<FastifyReply> {
   const { tenantId, userId, username } = session;
   return sendPasswordForm(context, {
     title: context.row.title,
     lead: 'For your account at <b>{name}</b>',
-    leadName: tenantId,
+    leadName: await organizationName(context.gateway, tenantId),
     tenant: { id: tenantId, name: '' },
     path: otherPaths.password,
     purpose: purpose.changePassword(userId),

@@ -52,7 +52,6 @@ export function signInToPage(given: {
   readonly fields: readonly Field[];
 }): PlaceOfPage {
   const { path, page, home = path, lead, subject, fields } = given;
-  const organization = ({ tenantName }: Interaction) => (tenantName === '' ? page.tenantId : tenantName);
   return {
     path,
     formTarget: 'own',
@@ -60,7 +59,7 @@ export function signInToPage(given: {
     fields,
     page,
     home,
-    lead: (interaction) => [lead, organization(interaction)],
-    message: (interaction) => `Sign in first. ${lead.replace('<b>{name}</b>', organization(interaction))}`,
+    lead: ({ tenantName }) => [lead, tenantName],
+    message: ({ tenantName }) => `Sign in first. ${lead.replace('<b>{name}</b>', tenantName)}`,
   };
 }

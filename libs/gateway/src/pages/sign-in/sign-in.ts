@@ -9,6 +9,7 @@ import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { sendMismatch } from './mismatch.ts';
 import { fieldsOfForm, purpose } from '../form.ts';
 import { requestAgain, showingPage } from './carried-request.ts';
+import { organizationName } from '../organization-name.ts';
 import type { PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../send-page.ts';
 import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
@@ -231,16 +232,19 @@ export async function sendStep(
   const { person, error, isFirst } = to;
   const isShownAgain = refused !== undefined || error !== undefined || problem === unknownDomain;
   const view = { shown, person, form: isShownAgain ? to.form : undefined };
-  const [lead, leadName] = place.lead(interaction);
+  const tenantId = place.page?.tenantId ?? interaction.tenantId;
+  const tenantName = await organizationName(gateway, tenantId, interaction.tenantName);
+  const called = { ...interaction, tenantName };
+  const [lead, leadName] = place.lead(called);
   const { interactionId } = interaction;
   const page: Page = {
     template: step.name,
     title: step.title(view),
-    message: place.message(interaction),
+    message: place.message(called),
     // Chromium applies it to where a provider sends the browser, too.
     formTarget: providers === undefined ? place.formTarget : 'client',
     script: passkey !== undefined || step.script === true,
-    tenant: { id: place.page?.tenantId ?? interaction.tenantId, name: interaction.tenantName },
+    tenant: { id: tenantId, name: tenantName },
     ...(interaction.uiLocales === '' ? {} : { uiLocales: interaction.uiLocales }),
     data: {
       path: place.path,
