@@ -21,6 +21,8 @@ export interface Guess {
   readonly identifier: string;
   /** Whether nobody is known yet who has the factor: it is used in place of a password. */
   readonly begins?: boolean;
+  /** Whether it is known whom it is about, who may be told of every lock; unless given, if it does not begin. */
+  readonly isKnown?: boolean;
   /**
    * What is used in place of a password, if anything: all its counters are its own, so that it locks no password, nor a
    * password it.
@@ -136,6 +138,7 @@ export function createGuessLimits(deps: {
 
   return async (from, guess, { whose, check }) => {
     const { tenantId, clientId, identifier, factor, method, begins = factor === undefined } = guess;
+    const { isKnown = !begins } = guess;
     const named = digest(`${tenantId}\n${nameOf(guess)}`);
     const isCode = factor !== undefined && method === undefined;
     const who: FailedSignIn['who'] =
@@ -172,7 +175,7 @@ export function createGuessLimits(deps: {
       total(limits.accountTotal, account),
       ...(own === undefined ? [failures(limits.person, keyed(whom))] : []),
     ];
-    const withinLimit = await count(from, attempt, others, failed);
+    const withinLimit = await count(from, attempt, others, failed, isKnown);
     // A code is used up when it is judged. A password is judged all the same, as the time would tell.
     const proven =
       withinLimit || factor === undefined ? await unlessUnchecked(from, attempt, check) : undefined;
@@ -198,16 +201,17 @@ function createCounting({
 }) {
   /**
    * Counts an attempt on more limits, in order. Refused at one, it still counts on those before. That throws, except at
-   * the limit of the person, where it returns false. User name, e-mail address and phone number share that limit.
-   * Beyond it the response is that of a wrong password, after the same work: an error of its own would reveal which
-   * identifiers exist and belong together. Attempts with unknown identifiers are counted too, so that both take the
-   * same work.
+   * the limit of the person, where it returns false of who is not known yet. User name, e-mail address and phone
+   * number share that limit. Beyond it the response is that of a wrong password, after the same work: an error of its
+   * own would reveal which identifiers exist and belong together. Attempts with unknown identifiers are counted too, so
+   * that both take the same work.
    */
   async function count(
     from: BrowserCall,
     attempt: Attempt,
     counters: readonly Counted[],
     failed: FailedSignIn,
+    isKnown = false,
   ): Promise<boolean> {
     const results = await limiter.countAll(counters);
     attempt.push(...counters.filter((_, index) => results[index]?.allowed === true));
@@ -215,7 +219,7 @@ function createCounting({
     const result = results.at(-1);
     if (last === undefined || result === undefined) throw new Error('nothing was counted');
     if (result.allowed) return true;
-    if (last.rule === limits.person) return false;
+    if (last.rule === limits.person && !isKnown) return false;
     const { busy, retryAfterSeconds } = result;
     await end(attempt, busy ? 'withdrawn' : 'failed');
     if (busy)

@@ -55,8 +55,6 @@ const request = {
   sameAddress: false,
   fields: [],
 };
-const wrongCode =
-  'The code is wrong, or was used before, or there were too many attempts. Wait for the next code and try again.';
 /** What every page has unless its sample says otherwise. */
 const common = {
   base: '',
@@ -145,7 +143,7 @@ const samples: Readonly<Record<string, Sample>> = {
     data: {
       ...toContinue,
       asked: 'ada.lovelace@a-long-domain.acme.example',
-      problem: 'This code is wrong, or it no longer works. Check the latest email, or send another code.',
+      problem: 'Wrong code. Enter the one from the latest email within ten minutes, or send another code.',
     },
   },
   mismatch: {
@@ -211,12 +209,19 @@ const samples: Readonly<Record<string, Sample>> = {
       problem: 'This is not a valid organization name.',
     },
   },
-  totp: { title: 'Enter your code', data: { ...toContinue, passkey, problem: wrongCode } },
+  totp: {
+    title: 'Enter your code',
+    data: {
+      ...toContinue,
+      passkey,
+      problem: 'Wrong code. Wait until your app shows the next one, then enter that.',
+    },
+  },
   totp_enrolment: {
     title: 'Set up an authenticator app',
     data: {
       ...toContinue,
-      problem: wrongCode,
+      problem: 'Wrong code. Enter the code that the app shows now.',
       secret: 'JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP',
       qrCode: renderSVG('otpauth://totp/Acme:ada?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Acme', {
         border: 4,

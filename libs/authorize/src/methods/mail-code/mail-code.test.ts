@@ -238,6 +238,24 @@ describe('a code by mail after a password', () => {
     },
   );
 
+  it('says that it is locked where codes in place of a password used up the attempts, and then takes no right one', async () => {
+    const username = account('both');
+    for (const identifier of [username, `${username}@people.example`]) {
+      const person = newPerson(world);
+      const id = await visit(person, 'both');
+      await ask(person, id, identifier);
+      for (let at = 0; at < limit / 2; at += 1)
+        await send(person, id, 'mail_code', { mail_code: '00000000' });
+    }
+    const person = newPerson(world);
+    const id = await visit(person, 'both');
+    expect(stepOf(await send(person, id, 'password', { identifier: username, password })).name).toBe(
+      'mail_code',
+    );
+    const right = send(person, id, 'mail_code', { mail_code: lastCode() });
+    await expect(right).rejects.toMatchObject({ code: 'rate_limited' });
+  });
+
   it('is none for who has an app, has no address, or must resist phishing', async () => {
     const next = async (tenantId: string, more: object) => {
       const person = newPerson(world);

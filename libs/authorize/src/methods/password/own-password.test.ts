@@ -68,4 +68,22 @@ describe('a person who changes their password', () => {
     await expect(change(person)).rejects.toMatchObject({ code: 'rate_limited' });
     expect(await isSignedIn(person)).toBe(true);
   });
+
+  it('is told of a lock that guesses by their other names made, as it is known who asks', async () => {
+    const person = newPerson(world);
+    world.directory.addUser('acme-two', {
+      tenantId: 'acme',
+      username: 'two',
+      email: 'two@acme.example',
+      password,
+    });
+    await person.signIn({}, { identifier: 'two' });
+    const stranger = newPerson(world);
+    for (const identifier of ['two', 'two@acme.example'])
+      for (let guess = 0; guess < 2; guess += 1)
+        await stranger.submit(await stranger.interaction(), { identifier, password: 'wrong' });
+    const other = newPerson(world);
+    other.sessionToken = person.sessionToken;
+    await expect(change(other)).rejects.toMatchObject({ code: 'rate_limited' });
+  });
 });

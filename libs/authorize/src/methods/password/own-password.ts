@@ -11,8 +11,7 @@ import { isPossible } from '../../limits/find-person.ts';
 import { longestPassword } from './password.ts';
 
 /**
- * What came of a change. `wrong`: the present password, or too many attempts. `refused`: the new one, with the end of a
- * sentence.
+ * What came of a change. `wrong`: the present password. `refused`: the new one, with the end of a sentence.
  */
 export type PasswordChanged =
   | { readonly outcome: 'changed'; readonly opened: OpenedSession }
@@ -55,7 +54,7 @@ export function createChangeOwnPassword(deps: {
 
     const answer = await limitGuesses(
       from,
-      { tenantId, clientId: '', identifier: username },
+      { tenantId, clientId: '', identifier: username, isKnown: true },
       { whose: async () => guessedPassword(user), check: replaced },
     );
     if (answer === undefined) return { outcome: 'wrong' };

@@ -3,6 +3,7 @@ import { OAuthError, type otherPaths } from '@tessera/oauth';
 import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
 import { fieldsOfForm } from '../form.ts';
 import type { PageContext } from '../page-context.ts';
+import { problemSentence } from '../problem-sentence.ts';
 import { sendPage, sendPageError, type Page } from '../send-page.ts';
 import type { PasskeyAsked } from '../sign-in/steps/passkey-pages.ts';
 
@@ -21,8 +22,8 @@ export interface PasswordForm {
   readonly asksForPresent: boolean;
   /** Further hidden fields. */
   readonly fields: readonly { readonly name: string; readonly value: string }[];
-  /** Why the form is shown again, as a sentence; undefined at first. */
-  readonly problem: string | undefined;
+  /** Why the form is shown again, as a sentence or by its error; undefined at first. */
+  readonly problem: string | OAuthError | undefined;
   /** Whether the problem is that of the present password. */
   readonly isPresentWrong?: boolean;
   /** What a browser is asked for that makes a passkey in place of the password; absent where it may make none. */
@@ -31,7 +32,8 @@ export interface PasswordForm {
 
 export function sendPasswordForm(context: PageContext, form: PasswordForm): FastifyReply {
   const { request, reply, gateway } = context;
-  const { title, tenant, purpose, fields, problem, ...data } = form;
+  const { title, tenant, purpose, fields, problem: why, ...data } = form;
+  const problem = why instanceof OAuthError ? problemSentence(why) : why;
   const page: Page = {
     template: 'new-password',
     title,
@@ -43,7 +45,13 @@ export function sendPasswordForm(context: PageContext, form: PasswordForm): Fast
   };
   return problem === undefined
     ? sendPage(request, reply, gateway, page)
-    : sendPageError(request, reply, gateway, new OAuthError('invalid_request', problem), page);
+    : sendPageError(
+        request,
+        reply,
+        gateway,
+        why instanceof OAuthError ? why : new OAuthError('invalid_request', problem),
+        page,
+      );
 }
 
 /** The password of such a form, typed twice because nobody sees it; with a problem if it was not. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { OAuthError } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { Code, ConnectError } from '@tessera/rpc';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
@@ -116,11 +117,21 @@ describe('POST /password', () => {
   });
 
   it.each([
-    [{ case: 'wrongPassword', value: {} }, 'The current password is wrong'],
+    [{ case: 'wrongPassword', value: {} }, 'Wrong current password.'],
     [{ case: 'passwordProblem', value: 'must be longer' }, 'The new password must be longer.'],
   ] as const)('asks again after %o', async (outcome, problem) => {
     const { statusCode, body, cookies } = await post(open({ changePassword: () => ({ outcome }) }), sent);
     expect([statusCode, body.includes(problem), cookies]).toEqual([400, true, []]);
+  });
+
+  it('keeps the form after too many attempts, and says for how long', async () => {
+    const changePassword = () => {
+      throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds: 800 });
+    };
+    const { statusCode, headers, body } = await post(open({ changePassword }), sent);
+    expect([statusCode, headers['retry-after']]).toEqual([429, '800']);
+    expect(body).toContain('Too many attempts. Try again in 14 minutes.');
+    expect(body).toMatch(/name="present_password"[^>]* aria-invalid="true"/);
   });
 
   it('leads to a sign-in if the session has ended', async () => {

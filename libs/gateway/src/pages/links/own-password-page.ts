@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { otherPaths } from '@tessera/oauth';
+import { OAuthError, otherPaths } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { rootCall, notUnderstood } from '@tessera/rpc';
 import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
@@ -64,10 +64,14 @@ const act: PageHandler = async (context) => {
   if (presentPassword === '') return sendForm(context, person, 'Enter your current password.', true);
   const { password: newPassword, problem } = chosenPassword(form);
   if (problem !== undefined) return sendForm(context, person, problem);
-  const { outcome } = await gateway.peers.authorize.changePassword(
-    { browser: browserContext(app, request), presentPassword, newPassword },
-    rootCall(request.incoming.requestId),
+  const changed = await unlessLocked(
+    gateway.peers.authorize.changePassword(
+      { browser: browserContext(app, request), presentPassword, newPassword },
+      rootCall(request.incoming.requestId),
+    ),
   );
+  if (changed instanceof OAuthError) return sendForm(context, person, changed, true);
+  const { outcome } = changed;
   switch (outcome.case) {
     case 'session':
       await giveSession(context, outcome.value);
@@ -76,12 +80,7 @@ const act: PageHandler = async (context) => {
     case 'signedOut':
       return back(context);
     case 'wrongPassword':
-      return sendForm(
-        context,
-        person,
-        'The current password is wrong, or there were too many attempts.',
-        true,
-      );
+      return sendForm(context, person, 'Wrong current password. Try again.', true);
     case 'passwordProblem':
       return sendForm(context, person, `The new password ${outcome.value}.`);
     default:
@@ -110,10 +109,19 @@ function signInFor(tenantId: string) {
   });
 }
 
+async function unlessLocked<T>(answer: Promise<T>): Promise<T | OAuthError> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof OAuthError && error.code === 'rate_limited') return error;
+    throw error;
+  }
+}
+
 async function sendForm(
   context: PageContext,
   { session }: Person,
-  problem?: string,
+  problem?: string | OAuthError,
   isPresentWrong = false,
 ): Promise<FastifyReply> {
   const { tenantId, userId, username } = session;

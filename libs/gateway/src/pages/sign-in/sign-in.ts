@@ -11,6 +11,7 @@ import { fieldsOfForm, purpose } from '../form.ts';
 import { requestAgain, showingPage } from './carried-request.ts';
 import { organizationName } from '../organization-name.ts';
 import type { PageContext } from '../page-context.ts';
+import { problemSentence } from '../problem-sentence.ts';
 import { sendPage, sendPageError, type Page } from '../send-page.ts';
 import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
 import { loginPath } from '../paths.ts';
@@ -199,15 +200,6 @@ function signOutToBegin(context: PageContext, { fields }: SignInPlace): Field[] 
     : fieldsOfForm(context, purpose.signOut, [{ name: 'continue', value: query }]);
 }
 
-/** A client that reads JSON has the time in `Retry-After`. */
-function problemOf({ code, message, retryAfterSeconds }: OAuthError): string {
-  if (code !== 'rate_limited' || retryAfterSeconds === undefined) return message;
-  const minutes = Math.ceil(retryAfterSeconds / 60);
-  return minutes > 1
-    ? `Too many attempts. Try again in ${minutes} minutes.`
-    : 'Too many attempts. Try again in a minute.';
-}
-
 /** Shows the page of a step. `form` is one that may have been refused. */
 export async function sendStep(
   context: PageContext,
@@ -251,7 +243,9 @@ export async function sendStep(
       home: place.home,
       lead,
       leadName,
-      problem: refused?.message ?? (error && problemOf(error)),
+      problem: refused?.message ?? (error && problemSentence(error)),
+      tried: to.form && sent?.name,
+      isLocked: error?.code === 'rate_limited',
       providers,
       buttons: buttonsOf(shown),
       passkey: passkey && {

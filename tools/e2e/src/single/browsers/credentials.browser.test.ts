@@ -131,7 +131,7 @@ describe('the pages of credentials in a real Chromium', () => {
       await look(page, 'change');
       await page.getByLabel('Current password').fill('wrong');
       await choose(page, chosen);
-      await page.getByRole('alert').filter({ hasText: 'The current password is wrong' }).waitFor();
+      await page.getByRole('alert').filter({ hasText: 'Wrong current password' }).waitFor();
       await page.getByLabel('Current password').fill(password);
       await choose(page, chosen);
       await heading(page, 'Your password is changed');
@@ -233,7 +233,7 @@ describe('the pages of credentials in a real Chromium', () => {
       await shown(page, 'Enter your code', 'second-factor');
       await page.getByLabel('Code of your authenticator app').fill(enrolmentCode);
       await send(page);
-      await page.getByRole('alert').filter({ hasText: 'was used before' }).waitFor();
+      await page.getByRole('alert').filter({ hasText: 'Wrong code.' }).waitFor();
       await look(page, 'second-factor-refused');
       await page.getByLabel('Code of your authenticator app').fill(recoveryCode);
       await send(page);

@@ -80,7 +80,7 @@ describe('a sign-in with a code by mail, in a real Chromium', () => {
       await heading(page, 'Check your email');
       await look(page, 'asked');
       await enter(page, '00000000');
-      await page.getByText('This code is wrong, or it no longer works.').waitFor();
+      await page.getByText('Wrong code. Enter the one from the latest email').waitFor();
       const code = await codeFor('account eve at');
       await enter(page, `${code.slice(0, 4)} ${code.slice(4)}`);
       await heading(page, 'Your account');

@@ -124,7 +124,7 @@ describe('passkeys in a real Chromium', () => {
       await page.goto(`${server.baseUrl}/approvals?tenant=demo-two`);
       await heading(page, 'Sign in');
       await button(page, 'Use a passkey').click();
-      await page.getByRole('alert').filter({ hasText: 'This passkey cannot be used here' }).waitFor();
+      await page.getByRole('alert').filter({ hasText: "This passkey can't be used here" }).waitFor();
       await look(page, 'other-tenant');
       await page.goto(`${server.baseUrl}/approvals?tenant=demo`);
       await heading(page, 'Sign in');

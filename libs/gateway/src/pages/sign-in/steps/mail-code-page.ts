@@ -28,7 +28,7 @@ export const mailCodePage: StepPage = {
     // Whatever the reason, so that nobody learns which accounts exist.
     wrong_mail_code: {
       status: 401,
-      message: 'This code is wrong, or it no longer works. Check the latest email, or send another code.',
+      message: 'Wrong code. Enter the one from the latest email within ten minutes, or send another code.',
     },
   },
 };

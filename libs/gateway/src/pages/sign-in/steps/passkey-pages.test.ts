@@ -67,7 +67,7 @@ describe('a page that asks for a passkey (WebAuthn L3 §5.1)', () => {
     const gateway = open('password', { continue: () => ({ next: { next: { case: 'step', value: step } } }) });
     const answer = await send(gateway, { passkey: '{"id":"x"}', passkey_nonce: 'n0nce' });
     expect(answer.statusCode).toBe(401);
-    expect(answer.body).toContain('This passkey cannot be used here');
+    expect(answer.body).toContain('This passkey can&#39;t be used here');
     expect(gateway.requests('continue')[0]).toMatchObject({
       step: 'passkey',
       fields: { passkey: '{"id":"x"}', passkey_nonce: 'n0nce' },

@@ -22,8 +22,7 @@ export const passkeyPage: StepPage = {
     // Whatever the reason: another one would say which passkeys are known.
     wrong_passkey: {
       status: 401,
-      message:
-        'This passkey cannot be used here, or there were too many attempts. Sign in another way, or try again later.',
+      message: "This passkey can't be used here. Use another one, or sign in another way.",
     },
   },
 };

@@ -1,19 +1,19 @@
 import { renderSVG } from 'uqr';
 import type { StepPage } from './step-page.ts';
 
-const wrongCode = {
-  status: 401,
-  message:
-    'The code is wrong, or was used before, or there were too many attempts. Wait for the next code and try again.',
-} as const;
-
 /** A code of the authenticator app, or a recovery code. */
 export const totpPage: StepPage = {
   name: 'totp',
   fields: ['totp_code'],
   title: () => 'Enter your code',
   data: () => ({}),
-  problems: { incomplete: { status: 400, message: 'Enter the code.' }, wrong_code: wrongCode },
+  problems: {
+    incomplete: { status: 400, message: 'Enter the code.' },
+    wrong_code: {
+      status: 401,
+      message: 'Wrong code. Wait until your app shows the next one, then enter that.',
+    },
+  },
 };
 
 /** A recovery code in place of a lost passkey, on the page that asks for the passkey. */
@@ -22,7 +22,10 @@ export const recoveryCodePage: StepPage = {
   fields: ['recovery_code'],
   title: () => 'Enter your code',
   data: () => ({}),
-  problems: { incomplete: { status: 400, message: 'Enter the code.' }, wrong_code: wrongCode },
+  problems: {
+    incomplete: { status: 400, message: 'Enter the code.' },
+    wrong_code: { status: 401, message: 'Wrong code. Each recovery code works once: enter another one.' },
+  },
 };
 
 /** Setting up an authenticator app. */
@@ -38,7 +41,7 @@ export const totpEnrolmentPage: StepPage = {
   },
   problems: {
     incomplete: { status: 400, message: 'Enter the code that the app shows.' },
-    wrong_code: wrongCode,
+    wrong_code: { status: 401, message: 'Wrong code. Enter the code that the app shows now.' },
   },
 };
 

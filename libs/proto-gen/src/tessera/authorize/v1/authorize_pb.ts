@@ -1392,7 +1392,7 @@ export type ChangePasswordResponse = Message<"tessera.authorize.v1.ChangePasswor
     case: "passwordProblem";
   } | {
     /**
-     * The present password is wrong, or there were too many attempts.
+     * The present password is wrong.
      *
      * @generated from field: tessera.authorize.v1.WrongPassword wrong_password = 3;
      */
