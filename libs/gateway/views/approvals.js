@@ -12,13 +12,19 @@ for (const name of ['pointerdown', 'pointermove', 'keydown', 'visibilitychange',
 async function refresh() {
   if (document.visibilityState === 'visible' && Date.now() - lastUse < restAfterMs) {
     try {
-      const answer = await fetch(location.pathname, { headers: { accept: 'text/html' }, cache: 'no-store' });
+      const answer = await fetch(address(), { headers: { accept: 'text/html' }, cache: 'no-store' });
       if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
     } catch {
       // The network is down; try again at the next interval.
     }
   }
   setTimeout(refresh, intervalMs);
+}
+
+/** The request that one reads is named, so that no other comes with buttons beside it. */
+function address() {
+  const read = document.querySelector('#waiting > li:has(form)')?.id.slice('request-'.length);
+  return location.pathname + (read === undefined ? '' : `?${new URLSearchParams({ request: read })}`);
 }
 
 /**

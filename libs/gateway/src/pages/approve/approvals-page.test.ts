@@ -57,13 +57,44 @@ describe('GET /approvals', () => {
       'orders.read',
       '127.0.0.1',
       csrf(purpose.decide('r1')),
-      csrf(purpose.decide('r2')),
+      'href="/approvals?request=r2"',
     ]) {
       expect(body).toContain(text);
     }
     expect(gateway.requests('listBackchannelAuthentications')).toMatchObject([
       { tenantId: 'acme', userId: 'u1' },
     ]);
+  });
+
+  const ways = (body: string) => ({
+    /** Of the requests whose buttons the page has. */
+    decided: [...body.matchAll(/name="request" value="([^"]+)"/g)].map(([, id]) => id),
+    primary: body.match(/<button (?![^>]*class=)[^>]*>/g)?.length ?? 0,
+    reviewed: [...body.matchAll(/href="\/approvals\?request=([^"]+)"/g)].map(([, id]) => id),
+    over: body.includes('The request was no longer pending.'),
+  });
+
+  it('has one primary action: the first request, or the one that is reviewed', async () => {
+    const shown = { primary: 1, over: false };
+    expect(ways((await get(open())).body)).toEqual({ ...shown, decided: ['r1'], reviewed: ['r2'] });
+    const { body } = await get(open(), '/approvals?request=r2');
+    expect(ways(body)).toEqual({ ...shown, decided: ['r2'], reviewed: ['r1'] });
+    const gone = await get(open(), '/approvals?request=gone');
+    expect(ways(gone.body)).toEqual({ primary: 1, over: true, decided: ['r1'], reviewed: ['r2'] });
+    const none = await get(open({ listBackchannelAuthentications: () => ({ requests: [] }) }));
+    expect(ways(none.body)).toEqual({ primary: 0, over: false, decided: [], reviewed: [] });
+  });
+
+  it('leads to the account, also once all is decided', async () => {
+    const decided = { cookie: `${html.cookie}; tessera_decided=approved` };
+    const { body } = await get(
+      open({ listBackchannelAuthentications: () => ({ requests: [] }) }),
+      '/approvals',
+      decided,
+    );
+    expect(body).toContain('You approved the request.');
+    expect(body).toContain('<a href="/account?tenant=acme">Go to your account</a>');
+    expect((await get(open())).body).toContain('<a href="/account?tenant=acme">Go to your account</a>');
   });
 
   it('allows one script file of its own and no other script', async () => {

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
+import type { PendingRequest } from '@tessera/proto-gen/device';
 import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { checkForm, fieldsOfForm, purpose } from '../form.ts';
@@ -44,7 +45,8 @@ const load: PageHandler = async (context) => {
   if (tenantId !== '' && tenantId !== person.session.tenantId)
     return sendElsewhere(context, signInFor(tenantId));
   if (!person.fresh) return sendSignIn(context, signInFor(person.session.tenantId), person);
-  return sendList(context, person.session, takeOutcome(context));
+  const named = shownParameter(readQuery(request), 'request');
+  return sendList(context, person.session, named, takeOutcome(context));
 };
 
 /** `POST /approvals`: signs in, or decides one request. */
@@ -102,9 +104,11 @@ const notices: Readonly<Record<Outcome, string>> = {
 const waitingRequests =
   '{count, plural, =0 {Nothing is waiting for you.} one {One request is waiting for you.} other {# requests are waiting for you.}}';
 
+/** Shows one request with its buttons, that which is `named` or else the first, and the others by name. */
 async function sendList(
   context: PageContext,
   session: Session,
+  named: string,
   outcome: Outcome | undefined,
 ): Promise<FastifyReply> {
   const { request, reply, gateway, row } = context;
@@ -113,7 +117,10 @@ async function sendList(
     { tenantId, userId },
     rootCall(request.incoming.requestId),
   );
-  const described = await Promise.all(waiting.requests.map((pending) => describeRequest(context, pending)));
+  const isNamed = ({ requestId }: PendingRequest) => requestId === named;
+  const pending = waiting.requests.toSorted((one, other) => Number(isNamed(other)) - Number(isNamed(one)));
+  const isOver = named !== '' && !pending.some(isNamed);
+  const described = await Promise.all(pending.map(async (each) => describeRequest(context, each)));
   const requests = described.map(({ description }) => ({
     ...description,
     fields: fieldsOfForm(context, purpose.decide(description.requestId), [
@@ -126,14 +133,13 @@ async function sendList(
     template: 'approvals',
     title: row.title,
     message: gateway.languages.of('en').t(waitingRequests, { count: requests.length }),
-
     formTarget: row.formTarget,
     script: true,
     tenant: { id: tenantId, name: organization },
     data: {
       requests,
       summary: waitingRequests,
-      notice: outcome && notices[outcome],
+      notice: isOver ? notices.over : outcome && notices[outcome],
       person: { name: personName(session), organization },
       signOut: fieldsOfForm(context, purpose.signOut, [
         { name: 'going', value: 'approvals' },

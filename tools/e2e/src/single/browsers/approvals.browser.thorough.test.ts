@@ -182,7 +182,14 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
       });
       await page.getByText('Till 7').waitFor();
       await page.getByText('2 requests are waiting for you.').waitFor();
+      expect(await page.getByRole('button', { name: 'Approve' }).count(), 'one primary action').toBe(1);
       await look(page, 'approvals-two');
+      const other = await page.context().newPage();
+      await other.goto(`${system.baseUrl}/approvals`);
+      expect(await other.getByRole('button', { name: 'Approve' }).count()).toBe(1);
+      await other.getByRole('link', { name: 'Review' }).click();
+      await other.waitForURL(/[?]request=/);
+      await other.close();
       // The second one ends by itself.
       await page.getByText('Till 7').waitFor({ state: 'detached', timeout: 20_000 });
       expect(await page.evaluate('window.sameDocument')).toBe(true);
