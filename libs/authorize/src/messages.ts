@@ -86,7 +86,8 @@ export function nextOf(next: Next): NextMessage {
 
 export function redirectOf({ location, formPost }: ClientRedirect) {
   if (formPost === undefined) return { location };
-  return { formPost: { uri: formPost.uri, parameters: { ...formPost.parameters } } };
+  const { uri, clientId, parameters } = formPost;
+  return { formPost: { uri, clientId, parameters: { ...parameters } } };
 }
 
 /** What came of a change of the password, as a message. */

@@ -103,7 +103,7 @@ export function createCodes(deps: {
       const code = opaqueValue('tc_', random);
       const grant = grantOf(request, session);
       if (!(await remember(request, session))) return undefined;
-      const { codeChallenge, redirectUri, responseMode, state } = request.form;
+      const { codeChallenge, redirectUri, responseMode, state, clientId } = request.form;
       const own = request.record.application.lifetimes?.authorizationCode || lifetimeSeconds;
       const lifetime = Math.min(own, longestCodeLifetimeSeconds);
       const codeHash = digest(code);
@@ -113,7 +113,7 @@ export function createCodes(deps: {
       if (saved === 'visit_ended') throw invalidContext('already used');
       audit.codeIssued(from, grant, reference(codeHash));
       const { issuer } = request;
-      const response = { outcome: { code }, responseMode, state, issuer };
+      const response = { outcome: { code }, responseMode, state, issuer, clientId };
       return { redirect: authorizationResponse(redirectUri, response), codeHash };
     },
 

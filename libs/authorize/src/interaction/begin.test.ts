@@ -91,12 +91,14 @@ describe('response_mode=form_post (OAuth 2.0 Form Post Response Mode)', () => {
     if (outcome.case !== 'signedIn') throw new Error(`not signed in but ${outcome.case}`);
     expect(outcome.value.redirect?.formPost).toMatchObject({
       uri: web.redirectUri,
+      clientId: 'acme-web',
       parameters: { code: expect.stringMatching(/^tc_/) as string, state: 's', iss: issuer },
     });
     person.sessionToken = outcome.value.session?.sessionToken ?? '';
     expect((await formOf(person, {}))?.parameters).toHaveProperty('code');
     expect(await formOf(newPerson(world), { prompt: 'none' })).toMatchObject({
       uri: web.redirectUri,
+      clientId: 'acme-web',
       parameters: { error: 'login_required', state: 'xyz', iss: issuer },
     });
     expect((await formOf(person, { scope: 'nonsense' }))?.parameters).toMatchObject({

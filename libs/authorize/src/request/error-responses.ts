@@ -11,8 +11,8 @@ interface Answered {
 
 /** An error response (RFC 6749 §4.1.2.1, RFC 9207). */
 export function errorResponse({ form, issuer }: Answered, error: OAuthError): ClientRedirect {
-  const { redirectUri, responseMode, state } = form;
-  return authorizationResponse(redirectUri, { outcome: { error }, responseMode, state, issuer });
+  const { redirectUri, responseMode, state, clientId } = form;
+  return authorizationResponse(redirectUri, { outcome: { error }, responseMode, state, issuer, clientId });
 }
 
 /** The error response if the required person is not signed in, or not recently enough (OIDC Core §3.1.2.6). */

@@ -2,6 +2,7 @@ import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { OwnWords } from '@tessera/languages';
 import type { Application, GetApplicationResponse, GrantedScope } from '@tessera/proto-gen/directory';
 import type { PageContext } from './page-context.ts';
+import { servesTenant } from './signed-in-person.ts';
 
 /** What the built-in scopes allow (OIDC Core §5.4 and §11). */
 const builtInDescriptions: Readonly<Record<string, string>> = {
@@ -62,6 +63,21 @@ export function describeScopes(
       scopes: ofIt.map(describe),
     })),
   };
+}
+
+/**
+ * An application with its tenant; undefined if it is not known at this issuer, or cannot be found out, which is no
+ * reason to show no page.
+ */
+export async function servedApplication(
+  { request, gateway }: Pick<PageContext, 'request' | 'gateway'>,
+  clientId: string,
+): Promise<GetApplicationResponse | undefined> {
+  if (clientId === '') return undefined;
+  const call = rootCall(request.incoming.requestId);
+  const found = await gateway.peers.directory.getApplication({ clientId }, call).catch(() => undefined);
+  const { tenant } = found ?? {};
+  return tenant !== undefined && servesTenant({ request, gateway }, tenant.tenantId) ? found : undefined;
 }
 
 /** An application with its tenant; neither if it is not known. */

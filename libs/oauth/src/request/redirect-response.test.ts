@@ -40,6 +40,7 @@ describe('withQuery (RFC 6749 §3.1.2)', () => {
 describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
   it('carries code, state and iss.', () => {
     const { location, formPost } = authorizationResponse('https://app.example/cb', {
+      clientId: 'web',
       outcome: { code: 'c' },
       responseMode: 'query',
       state: 's s&',
@@ -51,6 +52,7 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
 
   it('is a form with the same parameters in the response mode form_post (OAuth 2.0 Form Post Response Mode §2).', () => {
     const { formPost } = authorizationResponse('https://app.example/cb?a=1', {
+      clientId: 'web',
       outcome: { code: 'c' },
       responseMode: 'form_post',
       state: '"><b>',
@@ -58,12 +60,14 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
     });
     expect(formPost).toEqual({
       uri: 'https://app.example/cb?a=1',
+      clientId: 'web',
       parameters: { code: 'c', state: '"><b>', iss: issuer },
     });
   });
 
   it('is in the fragment in the response mode fragment (OAuth 2.0 Multiple Response Types §2.1).', () => {
     const { location, formPost } = authorizationResponse('https://app.example/cb?a=1', {
+      clientId: 'web',
       outcome: { code: 'c' },
       responseMode: 'fragment',
       state: 's s&',
@@ -76,6 +80,7 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
   it('has no state if none was sent.', () => {
     for (const state of [undefined, '']) {
       const { location } = authorizationResponse('https://app.example/cb', {
+        clientId: 'web',
         outcome: { code: 'c' },
         responseMode: 'query',
         state,
@@ -88,6 +93,7 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
   it('carries error, description, state and iss (§4.1.2.1).', () => {
     const error = new OAuthError('login_required', 'The person must sign in.');
     const { location } = authorizationResponse('https://app.example/cb?a=1', {
+      clientId: 'web',
       outcome: { error },
       responseMode: 'query',
       state: 's',
@@ -105,6 +111,7 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
   it('turns an error that may not travel by redirect into server_error without its sentence.', () => {
     const error = new OAuthError('invalid_grant', 'Something private.');
     const { location } = authorizationResponse('https://app.example/cb', {
+      clientId: 'web',
       outcome: { error },
       responseMode: 'query',
       state: undefined,

@@ -44,6 +44,8 @@ export interface AuthorizationResponse {
   readonly state: string | undefined;
   /** Issuer, for `iss` (RFC 9207 §2). */
   readonly issuer: string;
+  /** Whose response it is. */
+  readonly clientId: string;
 }
 
 /** Where an authorization response takes the browser. */
@@ -56,6 +58,8 @@ export interface ClientRedirect {
 
 export interface FormPost {
   readonly uri: string;
+  /** The client to which it is posted. */
+  readonly clientId: string;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
@@ -65,7 +69,7 @@ export interface FormPost {
  * An error that must not be sent by redirect becomes `server_error`, without its message.
  */
 export function authorizationResponse(redirectUri: string, response: AuthorizationResponse): ClientRedirect {
-  const { outcome, responseMode } = response;
+  const { outcome, responseMode, clientId } = response;
   const parameters: Readonly<Record<string, string>> = {
     ...('code' in outcome ? { code: outcome.code } : errorParameters(outcome.error)),
     ...(response.state === undefined || response.state === '' ? {} : { state: response.state }),
@@ -73,7 +77,7 @@ export function authorizationResponse(redirectUri: string, response: Authorizati
   };
   return {
     location: (responseMode === 'fragment' ? withFragment : withQuery)(redirectUri, parameters),
-    formPost: responseMode === 'form_post' ? { uri: redirectUri, parameters } : undefined,
+    formPost: responseMode === 'form_post' ? { uri: redirectUri, clientId, parameters } : undefined,
   };
 }
 

@@ -162,6 +162,28 @@ describe('GET /authorize', () => {
     },
   );
 
+  it('names the application to which a response is posted, and has the looks of its tenant', async () => {
+    const formPost = { uri: 'https://app.example/cb', parameters: { code: 'tc_1' }, clientId: 'web' };
+    const posting = () => ({ next: { next: { case: 'redirect' as const, value: { formPost } } } });
+    const tenant = { tenantId: 'acme', name: 'Acme' };
+    const gateway = openGateway(testRuntime(), {
+      begin: posting,
+      getApplication: ({ clientId }) => ({ application: { clientId, name: 'Acme & Web' }, tenant }),
+    });
+    const { body } = await get(gateway, query, html);
+    expect(body).toContain('You will be sent back to <strong>Acme &#38; Web</strong>.');
+    expect(body).toContain('<button type="submit">Continue to Acme &amp; Web</button>');
+    expect(body).toContain('<span class="brand">Acme</span>');
+    const failing = openGateway(testRuntime(), {
+      begin: posting,
+      getApplication: () => {
+        throw temporarilyUnavailable();
+      },
+    });
+    const unnamed = await get(failing, query, html);
+    expect([unnamed.statusCode, unnamed.body.includes('sent back to the application.')]).toEqual([200, true]);
+  });
+
   it('gives cookies the __Host- prefix and Secure if the issuer is https', async () => {
     const gateway = open(toLogin, { TESSERA_ISSUER: 'https://id.example.com' });
     const answer = await get(gateway, query);

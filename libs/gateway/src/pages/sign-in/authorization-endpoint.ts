@@ -28,7 +28,7 @@ const load: PageHandler = async ({ app, request, reply, gateway }) => {
   const visit = { case: 'request', value: { parameters, ...hint } } as const;
   const { next: begun } = await gateway.peers.authorize.begin({ browser, visit }, call);
   const next = begun?.next;
-  if (next?.case === 'redirect') return sendToClient(reply, gateway, next.value);
+  if (next?.case === 'redirect') return sendToClient({ request, reply, gateway }, next.value);
   if (known === '') writeCookie(request, reply, 'browser', browserId);
   if (next?.case === 'step') {
     const interactionId = next.value.interaction?.interactionId ?? '';

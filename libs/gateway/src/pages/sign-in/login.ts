@@ -2,14 +2,14 @@ import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { GetInteractionResponse } from '@tessera/proto-gen/authorize';
-import type { GetApplicationResponse } from '@tessera/proto-gen/directory';
 import { readForm, readQuery } from '@tessera/pages';
 import { dropCookie, readCookie } from '../../http/cookies.ts';
 import { browserContext } from '../browser-context.ts';
+import { servedApplication } from '../described-application.ts';
 import { checkForm, purpose } from '../form.ts';
 import type { GatewayPage, PageHandler, PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../send-page.ts';
-import { servesTenant, signedInPerson } from '../signed-in-person.ts';
+import { signedInPerson } from '../signed-in-person.ts';
 import { applicationHome } from './application-home.ts';
 import { againField, requestAgain, type RequestAgain } from './carried-request.ts';
 import { sendToClient } from './to-client.ts';
@@ -23,7 +23,7 @@ const load: PageHandler = async (context) => {
   const interactionId = query.get('interaction') ?? '';
   if (interactionId === '') return showNoSignIn(context);
   const found = await findInteraction(context, interactionId);
-  if (found?.redirect !== undefined) return sendToClient(reply, gateway, found.redirect);
+  if (found?.redirect !== undefined) return sendToClient(context, found.redirect);
   const again = requestAgain(query);
   if (found?.step === undefined) return sendPage(request, reply, gateway, await pageOfOver(context, again));
   return sendStep(context, signInAtLogin(interactionId, again), found.step, {});
@@ -64,7 +64,7 @@ export async function sendOver(
 }
 
 async function pageOfOver(context: PageContext, again: RequestAgain | undefined): Promise<Page> {
-  const found = again && (await applicationOf(context, again));
+  const found = again && (await servedApplication(context, again.clientId));
   const person = await signedInPerson(context).catch(() => undefined);
   const isSignedIn =
     person !== undefined && (found?.tenant?.tenantId ?? person.session.tenantId) === person.session.tenantId;
@@ -89,21 +89,6 @@ async function pageOfOver(context: PageContext, again: RequestAgain | undefined)
       application: found?.application?.name,
     },
   };
-}
-
-/**
- * The application of a request; undefined if it is not known here, or cannot be found out, which is no reason to show
- * no page.
- */
-async function applicationOf(
-  { request, gateway }: PageContext,
-  { clientId }: RequestAgain,
-): Promise<GetApplicationResponse | undefined> {
-  if (clientId === '') return undefined;
-  const call = rootCall(request.incoming.requestId);
-  const found = await gateway.peers.directory.getApplication({ clientId }, call).catch(() => undefined);
-  const { tenant } = found ?? {};
-  return tenant !== undefined && servesTenant({ request, gateway }, tenant.tenantId) ? found : undefined;
 }
 
 /** The place of the sign-in of an authorization request. */

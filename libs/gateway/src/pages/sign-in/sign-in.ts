@@ -136,13 +136,12 @@ export async function sendNext(
   { next, session }: Pick<ContinueResponse, 'next' | 'session'>,
   form?: ReadonlyMap<string, string>,
 ): Promise<'signed_in' | FastifyReply> {
-  const { reply, gateway } = context;
   if (session !== undefined) await giveSession(context, session);
   switch (next?.next.case) {
     case 'done':
       return 'signed_in';
     case 'redirect':
-      return sendToClient(reply, gateway, next.next.value);
+      return sendToClient(context, next.next.value);
     case 'tenantMismatch':
       return sendElsewhere(context, place, next.next.value.interaction);
     case 'step':

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Redirect } from '@tessera/proto-gen/authorize';
-import type { Gateway } from '../../gateway.ts';
+import { servedApplication } from '../described-application.ts';
+import type { PageContext } from '../page-context.ts';
 import { sendHtmlPage } from '../send-page.ts';
 
 /**
@@ -16,20 +17,26 @@ function formActionSource(uri: string): string {
  * 2.0 Form Post Response Mode §2). The contract asks for 302, also after a form; browsers follow it with GET as they do
  * a 303 (RFC 9110 §15.4.3).
  */
-export function sendToClient(
-  reply: FastifyReply,
-  gateway: Gateway,
+export async function sendToClient(
+  context: Pick<PageContext, 'request' | 'reply' | 'gateway'>,
   { location, formPost }: Redirect,
-): FastifyReply {
+): Promise<FastifyReply> {
+  const { reply, gateway } = context;
   if (formPost === undefined) return reply.header('cache-control', 'no-store').redirect(location, 302);
-  const { uri, parameters } = formPost;
+  const { uri, parameters, clientId } = formPost;
+  const found = await servedApplication(context, clientId);
   sendHtmlPage(reply, gateway, {
     template: 'form-post',
     title: 'Back to the application',
     message: 'You will be sent back to the application.',
     formTarget: { origin: formActionSource(uri) },
     script: true,
-    data: { uri, fields: Object.entries(parameters).map(([name, value]) => ({ name, value })) },
+    ...(found?.tenant && { tenant: { id: found.tenant.tenantId, name: found.tenant.name } }),
+    data: {
+      uri,
+      application: found?.application?.name,
+      fields: Object.entries(parameters).map(([name, value]) => ({ name, value })),
+    },
   });
   return reply;
 }
