@@ -1,7 +1,7 @@
 /**
  * What the developer of a client has to set if the authorization endpoint refuses its requests, by the contract's
  * message, which stays as it is. Services return nothing but code and message, and JSON has nothing but the contract's
- * members.
+ * members. People read a sentence of their own (`refusedForPeople`), and the hint in their language.
  */
 const hints: Readonly<Record<string, string>> = {
   'Missing required OAuth parameters.':
@@ -16,6 +16,10 @@ const hints: Readonly<Record<string, string>> = {
   'The redirect_uri is not registered for this client.':
     'The redirect URI must equal one of the redirectUris of the application, to the port and the final slash.',
 };
+
+/** What people are told of a request for which there is a hint, as they can change nothing about it. */
+export const refusedForPeople =
+  'The application sent a sign-in request that cannot be used. Go back to the application and try again. If this happens again, tell the people who run it.';
 
 /** The hint for the developer of the client; undefined for other errors. */
 export function developerHint(message: string): string | undefined {

@@ -146,6 +146,19 @@ describe('every page in a real Chromium', () => {
     },
   );
 
+  it.each(pageTemplates)(
+    '%s has buttons and links of the foot of 44 pixels, for fingers',
+    async (template) => {
+      await page.setViewportSize(sizes['360px']);
+      await show(template, 'en', looks);
+      const small = await page.evaluate(`
+      [...document.querySelectorAll('button, a.button, footer a, .foot a, .under a')]
+        .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44)
+        .map((e) => e.outerHTML)`);
+      expect(small).toEqual([]);
+    },
+  );
+
   it.each(pageTemplates)('%s has its heading without script, and its forms are sent', async (template) => {
     await show(template, 'en', looks, plain);
     await plain.getByRole('heading', { level: 1 }).waitFor();
@@ -163,6 +176,21 @@ describe('every page in a real Chromium', () => {
       expect((await sent).method()).toBe(method?.toUpperCase());
     }
   });
+
+  it.each(['en', 'ar'])(
+    'approvals begin the message of an application where the page begins, in %s',
+    async (tag) => {
+      await show('approvals', tag, looks);
+      const distances = await page.evaluate(`
+      (() => {
+        const [outer, inner] = ['blockquote', 'blockquote bdi'].map((of) => document.querySelector(of).getBoundingClientRect());
+        return [inner.left - outer.left, outer.right - inner.right].map(Math.round);
+      })()`);
+      const [left = 0, right = 0] = distances as number[];
+      expect(tag === 'ar' ? right : left).toBe(0);
+      expect(tag === 'ar' ? left : right).toBeGreaterThan(0);
+    },
+  );
 
   it('recovery_codes are downloaded and copied with a button, and selected with one click', async () => {
     const codes = (samplePage('recovery_codes') as { readonly codes: readonly string[] }).codes;

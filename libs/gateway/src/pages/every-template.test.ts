@@ -186,6 +186,14 @@ describe.each(pages)('the page %s', (page) => {
   });
 });
 
+it.each([
+  ['totp_enrolment', '<label for="enrolment_code"'],
+  ['consent', '<div class="decision"'],
+])('the page %s says what is wrong right before %s', (page, what) => {
+  const html = templates.render(page, { ...samplePage(page) }, language);
+  expect(html).toMatch(new RegExp(`role="alert"[^>]*>[^<]+</div>\\s*${what}`));
+});
+
 it.each(pageTemplates)(
   'the page %s has at most 60 KB in all, compressed, with its style and scripts',
   (page) => {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { testRuntime } from '@tessera/test-kit';
 import { openGateway } from '../testing/fake-services.ts';
 import { readOurs } from '@tessera/languages';
+import { developerHint } from './developer-hint.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const known = Object.keys(readOurs('en'));
@@ -33,6 +34,16 @@ const sources = read(code).filter((_text, index) => {
   const file = globSync(code, { cwd: root })[index] ?? '';
   return !/\.test\.ts$|developer-hint/.test(file);
 });
+
+/** What the authorization endpoint says to clients that their developers have to mend. */
+const wireMessages = [
+  'Missing required OAuth parameters.',
+  'Only response_type=code is supported.',
+  'Missing PKCE parameters.',
+  'Only code_challenge_method=S256 is supported.',
+  'The client is not known.',
+  'The redirect_uri is not registered for this client.',
+];
 
 /** The names of the values and tags of a sentence. */
 function partsOf(text: string): string[] {
@@ -64,6 +75,11 @@ describe('the messages of the pages', () => {
     );
     expect(sentences.length).toBeGreaterThan(80);
     expect(sentences.filter((sentence) => !known.includes(sentence))).toEqual([]);
+  });
+
+  it('have every hint for developers', () => {
+    const hints = wireMessages.map((message) => developerHint(message) ?? '');
+    expect(hints.filter((hint) => !known.includes(hint))).toEqual([]);
   });
 
   it('would miss a sentence that a template or the code gets (canary)', () => {

@@ -12,7 +12,7 @@ import { contract, success } from '../dialects/contract.ts';
 import { standard } from '../dialects/standard.ts';
 import { errorHeaders, publicCode } from '../http/error-answers.ts';
 import type { Gateway } from '../gateway.ts';
-import { developerHint } from './developer-hint.ts';
+import { developerHint, refusedForPeople } from './developer-hint.ts';
 import { looksLinks } from './looks-files.ts';
 import { whosePage } from './whose-page.ts';
 
@@ -104,13 +104,18 @@ function isTrouble({ statusCode }: FastifyReply): boolean {
 }
 
 function errorPage(error: OAuthError, { method, incoming: { requestId } }: FastifyRequest): Page {
+  const hint = developerHint(error.message);
   const isPassing = error.status === 429 || error.status >= 500;
   return {
     template: 'error',
     title: headline(error),
     message: error.message,
     formTarget: 'own',
-    data: { requestId, hint: developerHint(error.message), isRepeatable: isPassing && method === 'GET' },
+    data: {
+      requestId,
+      ...(hint !== undefined && { message: refusedForPeople, refusal: error.message, hint }),
+      isRepeatable: isPassing && method === 'GET',
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { renderSVG } from 'uqr';
 import { loadTemplates } from '@tessera/pages';
+import { developerHint, refusedForPeople } from '../pages/developer-hint.ts';
 import { accountSamples, type Sample } from './sample-account.ts';
 
 const views = fileURLToPath(new URL('../../views/', import.meta.url));
@@ -111,8 +112,11 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   error: {
     title: 'This request cannot be completed',
-    message: 'The authorization context is invalid or has expired.',
-    data: { hint: 'register the redirect_uri http://localhost:3000/callback, exactly as it is here.' },
+    message: refusedForPeople,
+    data: {
+      refusal: 'The redirect_uri is not registered for this client.',
+      hint: developerHint('The redirect_uri is not registered for this client.'),
+    },
   },
   'email-link': {
     title: 'Is this your e-mail address?',

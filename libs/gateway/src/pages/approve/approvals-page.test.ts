@@ -199,7 +199,7 @@ describe('POST /approvals', () => {
     const values = { tenant: 'acme', interaction: 'ti_gone', step: 'totp', totp_code: '123456' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo('acme')) });
     expect(answer.statusCode).toBe(400);
-    expect(answer.body).toContain('The authorization context is invalid or has expired.');
+    expect(answer.body).toContain('This sign-in has expired. Start again.');
     expect(answer.body).toContain('name="password"');
     expect(answer.body).not.toContain('ti_gone');
     expect(gateway.requests('begin')).toMatchObject([

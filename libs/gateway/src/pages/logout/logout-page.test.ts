@@ -187,7 +187,9 @@ describe('GET /logout in the strict profile', () => {
     const query = '?client_id=web&id_token_hint=x&post_logout_redirect_uri=https%3A%2F%2Fevil%2F';
     const answer = await get(gateway, query, crossSite);
     expect([answer.statusCode, answer.headers.location, answer.cookies]).toEqual([400, undefined, []]);
-    expect(answer.body).toContain('The post_logout_redirect_uri is not registered for this application.');
+    expect(answer.body).toContain(
+      'The application wants to send you to an address that it has not registered.',
+    );
     expect(answer.body).toContain('action="/logout"');
     expect(answer.body).not.toContain('evil');
     expect(gateway.requests('endSession')[0]?.refuseUnregistered).toBe(true);

@@ -268,20 +268,27 @@ describe('GET /authorize', () => {
     'Only response_type=code is supported.',
     'Missing PKCE parameters.',
     'The authorization context is invalid or has expired.',
-  ])('answers 400 with the message %j as JSON, and as a page to a browser', async (message) => {
-    const gateway = open(() => {
-      throw new OAuthError('invalid_request', message);
-    });
-    const json = await get(gateway, query);
-    expect([json.statusCode, json.json()]).toEqual([
-      400,
-      { isSuccess: false, error: 'invalid_request', message },
-    ]);
-    const page = await get(gateway, query, html);
-    expect([page.statusCode, page.headers['content-type']]).toEqual([400, 'text/html; charset=utf-8']);
-    expect(page.body).toContain(message);
-    expect(page.headers.location).toBeUndefined();
-  });
+  ])(
+    'answers 400 with the message %j as JSON, and as a page in plain words to a browser',
+    async (message) => {
+      const gateway = open(() => {
+        throw new OAuthError('invalid_request', message);
+      });
+      const json = await get(gateway, query);
+      expect([json.statusCode, json.json()]).toEqual([
+        400,
+        { isSuccess: false, error: 'invalid_request', message },
+      ]);
+      const page = await get(gateway, query, html);
+      expect([page.statusCode, page.headers['content-type']]).toEqual([400, 'text/html; charset=utf-8']);
+      const isOver = message.startsWith('The authorization context');
+      expect(page.body).toContain(
+        `<p role="alert">${isOver ? 'This sign-in has expired. Start again.' : 'The application sent a sign-in request'}`,
+      );
+      expect(page.body.includes(message), 'the developer reads it too').toBe(!isOver);
+      expect(page.headers.location).toBeUndefined();
+    },
+  );
 
   it('answers 503 with Retry-After instead of a redirect if a service is unavailable', async () => {
     const gateway = open(() => {

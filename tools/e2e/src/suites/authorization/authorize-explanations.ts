@@ -8,7 +8,7 @@ export function authorizeExplanationsSuite(system: () => System): void {
     system().http.ask('GET', `/authorize?${authorizeQuery(overrides)}`, { headers: { accept } });
 
   describe('a refusal of GET /authorize', () => {
-    it('shows a page with the same message to a browser', async () => {
+    it('shows a page to a browser, with the same message for its developer', async () => {
       const answer = await ask({ scope: undefined }, 'text/html');
       expect(answer.status).toBe(400);
       expect(answer.header('content-type')).toContain('text/html');
@@ -30,10 +30,11 @@ export function authorizeExplanationsSuite(system: () => System): void {
       'tells the developer of a client that sent %j what to set, in HTML only',
       async (overrides, message, hint) => {
         const page = await ask(overrides, 'text/html');
-        expect(page.text).toContain(`<p role="alert">${message}</p>`);
-        expect(
-          /<p lang="en" dir="ltr">For the developer of the application: ([^<]+)</.exec(page.text)?.[1],
-        ).toContain(hint);
+        expect(page.text).toContain('<p role="alert">The application sent a sign-in request');
+        const [, refusal, said] =
+          /<code lang="en" dir="ltr">([^<]+)<\/code><\/p>\n<p>([^<]+)</.exec(page.text) ?? [];
+        expect(refusal).toBe(message);
+        expect(said).toContain(hint);
         const json = await ask(overrides);
         expect(json.json()).toEqual({
           isSuccess: false,
