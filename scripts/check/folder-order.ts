@@ -18,7 +18,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
     methods/passkey methods/totp methods/mail-code methods/upstream consent interaction logout messages.ts account
     service.ts wiring.ts index.ts`,
   'libs/console': `config.ts console-sessions.ts console-sign-in.ts providers console-visit.ts navigation.ts admission shown-refusals.ts cells.ts
-    shown-person.ts named-person.ts confirmed.ts forms pages/trail pages/access pages/keys pages pages/applications pages/apis pages/organization
+    shown-person.ts named-person.ts confirmed.ts forms pages/trail pages/access pages/keys pages pages/people pages/applications pages/apis pages/organization
     setup-page-table.ts console-page-table.ts console-pages.ts index.ts`,
   'libs/device': `config.ts pending-grant.ts digest.ts limits.ts store audit.ts polling start approval webhook delivery
     backchannel device-authorization approval-calls.ts service.ts wiring.ts index.ts`,

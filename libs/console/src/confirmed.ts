@@ -153,7 +153,7 @@ export function sendDone(
   });
 }
 
-/** The answer to a form that has done something, with the path of the one next step. */
+/** The answer to a form that has done something, with the path of the next step, and of another one after it. */
 export function showDone(
   visit: Visit,
   {
@@ -161,7 +161,11 @@ export function showDone(
     message,
     ends = [],
     ...data
-  }: Omit<Done, 'next' | 'isGone'> & { readonly next: string; readonly label: string },
+  }: Omit<Done, 'next' | 'isGone'> & {
+    readonly next: string;
+    readonly label: string;
+    readonly also?: { readonly href: string; readonly label: string };
+  },
 ): FastifyReply {
   return visit.send({ template: 'done', title, message, data: { ends, ...data } });
 }

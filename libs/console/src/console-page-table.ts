@@ -10,6 +10,7 @@ import { keysRows } from './pages/keys/keys-rows.ts';
 import { lockDownPage } from './pages/lock-down-page.ts';
 import { organizationsPage } from './pages/organizations-page.ts';
 import { passwordLinkPage } from './pages/password-link-page.ts';
+import { peopleRows } from './pages/people/people-rows.ts';
 import { peoplePage } from './pages/people-page.ts';
 import { personPage } from './pages/person-page.ts';
 import { resetFactorsPage } from './pages/reset-factors-page.ts';
@@ -98,6 +99,7 @@ export const pageTable: readonly ConsolePageRow[] = [
     page: lockDownPage,
   },
   ...setupPageTable,
+  ...peopleRows,
   ...accessRows,
   ...trailRows,
   ...keysRows,

@@ -43,5 +43,7 @@ export function navigationOf(
 
 /** A new record stands beside the list of its kind. */
 function atItsList(path: string): string {
-  return path.replace(/^(\/o\/[^/]+\/)new-(application|api|role|provider)(?=\/|$)/, '$1$2s');
+  return path
+    .replace(/^(\/o\/[^/]+\/)new-(application|api|role|provider)(?=\/|$)/, '$1$2s')
+    .replace(/^(\/o\/[^/]+\/)new-person$/, '$1people');
 }

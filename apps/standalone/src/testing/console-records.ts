@@ -76,6 +76,7 @@ const ofProvider = {
 export const filledIn = (path: string): Readonly<Record<string, string>> => {
   made += 1;
   const fields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    '/new-person': { username: `made-${made}`, name: 'Made' },
     '/new-application/:kind': { name: 'Made', redirectUris: 'https://made.example/callback' },
     '/applications/:application/edit': { name: 'Other', redirectUris: 'https://own.example/callback' },
     '/new-api': { name: 'Made', audience: `https://made-${made}.example` },

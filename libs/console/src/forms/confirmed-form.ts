@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { antiForgeryField } from '@tessera/pages';
+import { antiForgeryField, type Field } from '@tessera/pages';
 import type { Ends } from '../confirmed.ts';
 import type { Sent } from './form-page.ts';
 import { fieldsOf, here, type Visit } from '../console-visit.ts';
@@ -31,9 +31,6 @@ export async function confirmedBefore(
   if (form.get(confirmedField) === 'yes') return undefined;
   const { sentences, total } = await ends();
   if (total === 0) return undefined;
-  const again = [...form]
-    .filter(([name]) => name !== antiForgeryField)
-    .map(([name, value]) => ({ name, value }));
   return visit.send({
     template: 'kit/confirm',
     title,
@@ -43,7 +40,15 @@ export async function confirmedBefore(
       label,
       path: here(visit),
       back,
-      fields: fieldsOf(visit, [...again, { name: confirmedField, value: 'yes' }]),
+      fields: fieldsAgain(visit, { form }, confirmedField),
     },
   });
+}
+
+/** The hidden fields that send a form again, with one more that says what somebody has answered. */
+export function fieldsAgain(visit: Visit, { form }: Pick<Sent, 'form'>, answer: string): readonly Field[] {
+  const again = [...form]
+    .filter(([name]) => name !== antiForgeryField)
+    .map(([name, value]) => ({ name, value }));
+  return fieldsOf(visit, [...again, { name: answer, value: 'yes' }]);
 }

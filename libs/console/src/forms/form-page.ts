@@ -27,6 +27,8 @@ export interface Input {
   readonly kind: 'text' | 'url' | 'secret' | 'lines' | 'one' | 'several';
   readonly value?: string;
   readonly options?: readonly Option[];
+  /** Which keyboard a phone shows; of such a text the spelling is left alone. */
+  readonly keyboard?: 'text' | 'email' | 'tel';
   readonly isRequired?: boolean;
   readonly longest?: number;
   /** Of the text, as a BCP 47 tag. */

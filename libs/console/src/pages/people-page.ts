@@ -64,7 +64,8 @@ export const peoplePage: ConsolePage = {
           : [{ label: role, isOn: true, href: withParameters(path, { q: search, ...chosen }) }]),
       ],
     };
-    return visit.send({ template: 'listed', data: { list } });
+    const make = { href: pathOf(tenantId, 'new-person'), label: 'Add a person' };
+    return visit.send({ template: 'listed', data: { list, make } });
   },
 };
 

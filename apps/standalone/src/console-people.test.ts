@@ -1,0 +1,81 @@
+import { signedInConsole } from '@tessera/console/testing';
+import { opaqueValue, Secret, systemRandom } from '@tessera/kit';
+import { UsersService } from '@tessera/proto-gen/admin-users';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { callingByToken, local } from '@tessera/rpc';
+import { silentLog } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { administered, call, type Administered } from './testing/administered.ts';
+import { consoleBrowser } from './testing/console-browser.ts';
+
+let on: Administered;
+let at: ReturnType<typeof consoleBrowser>;
+let root: string;
+let users: ReturnType<typeof local<typeof UsersService>>;
+
+beforeAll(async () => {
+  on = await administered();
+  on.clock.set(Date.now());
+  users = local(UsersService, on.directory, 'operator', silentLog());
+  const made = signedInConsole({
+    url: 'http://127.0.0.1',
+    proof: new Secret(opaqueValue('', systemRandom)),
+    issuer: 'https://id.example',
+    operatorTenant: 'ops',
+    directory: local(DirectoryService, on.directory, 'admin', silentLog()),
+    byToken: await callingByToken(on.admin.routes, silentLog()),
+    messagesDirectory: undefined,
+    log: silentLog(),
+  });
+  at = consoleBrowser(await on.serve(on.admin, made.pages));
+  root = made.cookieOf('ops', await on.tokenOfPerson('ops', await on.userId('ops', 'root')), true);
+});
+
+const tenantId = 'acme';
+const people = '/o/acme/people';
+
+const added = async (user: object) => users.create({ tenantId, user }, call());
+const stored = async (userId: string) => users.get({ tenantId, userId }, call());
+const problemAt = (id: string, html: string) =>
+  new RegExp(`id="${id}-problem"[^>]*>([^<]*)<`).exec(html)?.[1] ?? '';
+
+describe('a new person', () => {
+  const path = '/o/acme/new-person';
+
+  it('is added from the list of people, and is to be invited next', async () => {
+    expect((await at.visit(people, root)).html).toContain(`href="/console${path}"`);
+    const sent = { username: 'grace', name: 'Grace Hopper', email: 'grace@acme.example' };
+    const made = await at.submit(path, root, { ...sent, phoneNumber: '+46 (70) 123-45 67' });
+    expect(made.html).toContain('The person is added');
+    const userId = await on.userId(tenantId, 'grace');
+    expect(await stored(userId)).toMatchObject({ ...sent, phoneNumber: '+46701234567', owner: 'api' });
+    expect(made.html).toMatch(
+      new RegExp(`href="/console${people}/${userId}/link">Invite<[^]*href="/console${people}/${userId}">`),
+    );
+  });
+
+  it('whose name, address or number is taken, or is none, is told so beside the field, and keeps what was typed', async () => {
+    await added({ username: 'taken', email: 'taken@acme.example', phoneNumber: '+46701111111' });
+    const fields = { username: 'Taken', name: 'T', email: 'TAKEN@acme.example', phoneNumber: '+46701111111' };
+    const refused = await at.submit(path, root, fields);
+    expect(refused.status).toBe(409);
+    for (const id of ['username', 'email', 'phoneNumber'])
+      expect([id, problemAt(id, refused.html)]).toEqual([id, 'Another person here already has this.']);
+    expect(refused.html).toContain('value="TAKEN@acme.example"');
+    const wrong = await at.submit(path, root, { ...fields, username: '', email: 'nobody', phoneNumber: '1' });
+    expect([wrong.status, problemAt('username', wrong.html)]).toEqual([400, 'Fill this in.']);
+    expect(problemAt('email', wrong.html)).toContain('Enter an email address');
+    expect(problemAt('phoneNumber', wrong.html)).toContain('Enter a phone number');
+  });
+
+  it('with the user name of somebody who was deleted lately is asked for once more, as another person', async () => {
+    const { userId: former } = await added({ username: 'Leaver' });
+    await users.delete({ tenantId, userId: former }, call());
+    const asked = await at.submit(path, root, { username: 'leaver', name: 'Another Leaver' });
+    expect([asked.status, asked.html]).toEqual([200, expect.stringContaining('Is this another person?')]);
+    expect(await on.userId(tenantId, 'leaver')).toBe('');
+    expect((await at.confirm(path, root, asked)).html).toContain('The person is added');
+    const { userId, name } = await stored(await on.userId(tenantId, 'leaver'));
+    expect([name, userId === former]).toEqual(['Another Leaver', false]);
+  });
+});
