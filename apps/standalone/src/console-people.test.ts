@@ -11,11 +11,14 @@ import { consoleBrowser } from './testing/console-browser.ts';
 let on: Administered;
 let at: ReturnType<typeof consoleBrowser>;
 let root: string;
+/** Whom a file declares. */
+let ofFile: string;
 let users: ReturnType<typeof local<typeof UsersService>>;
 
 beforeAll(async () => {
   on = await administered();
   on.clock.set(Date.now());
+  ofFile = await on.userId('acme', 'ada');
   users = local(UsersService, on.directory, 'operator', silentLog());
   const made = signedInConsole({
     url: 'http://127.0.0.1',
@@ -77,5 +80,79 @@ describe('a new person', () => {
     expect((await at.confirm(path, root, asked)).html).toContain('The person is added');
     const { userId, name } = await stored(await on.userId(tenantId, 'leaver'));
     expect([name, userId === former]).toEqual(['Another Leaver', false]);
+  });
+});
+
+describe('the edit of a person', () => {
+  const full = {
+    name: 'Ada Lovelace',
+    email: 'ada.l@acme.example',
+    emailVerified: true,
+    phoneNumber: '+46702222222',
+    nickname: 'Ada',
+    attributes: { department: 'Engines' },
+  };
+
+  async function person(username: string, more: object = {}) {
+    const { userId } = await added({ ...full, username, email: `${username}@acme.example`, ...more });
+    return { userId, path: `${people}/${userId}/edit` };
+  }
+
+  it('changes what was entered, and loses nothing else of the record', async () => {
+    const { userId, path } = await person('edited', { phoneNumber: '' });
+    expect((await at.visit(`${people}/${userId}`, root)).html).toContain(`href="/console${path}"`);
+    const fields = { username: 'edited.anew', name: 'Ada King', givenName: 'Ada', familyName: 'King' };
+    const sent = { ...fields, email: 'edited@acme.example', phoneNumber: '+46 703333333' };
+    expect((await at.submit(path, root, sent)).html).toContain('The person is changed');
+    expect(await stored(userId)).toMatchObject({
+      ...sent,
+      phoneNumber: '+46703333333',
+      emailVerified: true,
+      nickname: 'Ada',
+      attributes: { department: 'Engines' },
+    });
+  });
+
+  it.each([
+    ['keep', 'Same.Address@acme.example', true],
+    ['keep', 'another@acme.example', undefined],
+    ['yes', 'proved@acme.example', true],
+    ['no', 'same.address@acme.example', false],
+  ])('says with %s of the address %s that it is verified: %j', async (emailVerified, email, expected) => {
+    const { userId, path } = await person('same.address', { phoneNumber: '' });
+    await at.submit(path, root, { username: 'same.address', email, emailVerified });
+    expect(await stored(userId)).toMatchObject({ email });
+    expect((await stored(userId)).emailVerified).toBe(expected);
+    await users.delete({ tenantId, userId }, call());
+    await on.database.query({
+      name: 'test.forget',
+      text: 'DELETE FROM directory.deleted_record',
+      values: [],
+    });
+  });
+
+  it('refuses what another person has beside its field, and a change that somebody else has made meanwhile', async () => {
+    const { userId, path } = await person('first', { phoneNumber: '+46704444444' });
+    await person('second', { phoneNumber: '' });
+    const { html } = await at.visit(path, root);
+    expect(html).toContain('value="first@acme.example"');
+    const refused = await at.submit(path, root, { username: 'second', email: '', phoneNumber: '' });
+    expect([refused.status, problemAt('username', refused.html)]).toEqual([
+      409,
+      'Another person here already has this.',
+    ]);
+    await users.update(
+      { tenantId, user: { userId, name: 'Meanwhile' }, updateMask: { paths: ['name'] } },
+      call(),
+    );
+    const late = await at.confirm(path, root, { html, status: 200, location: '' }, { username: 'late' });
+    expect([late.status, (await stored(userId)).username]).toEqual([409, 'first']);
+    expect(late.html).toContain('value="Meanwhile"');
+  });
+
+  it('is not offered for a record of a file, whose owner the page names', async () => {
+    const { html } = await at.visit(`${people}/${ofFile}/edit`, root);
+    expect(html).toContain('A file manages this record.');
+    expect(html).not.toContain('type="submit"');
   });
 });

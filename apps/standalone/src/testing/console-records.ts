@@ -77,6 +77,7 @@ export const filledIn = (path: string): Readonly<Record<string, string>> => {
   made += 1;
   const fields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '/new-person': { username: `made-${made}`, name: 'Made' },
+    '/people/:person/edit': { username: `edited-${made}`, name: 'Edited' },
     '/new-application/:kind': { name: 'Made', redirectUris: 'https://made.example/callback' },
     '/applications/:application/edit': { name: 'Other', redirectUris: 'https://own.example/callback' },
     '/new-api': { name: 'Made', audience: `https://made-${made}.example` },

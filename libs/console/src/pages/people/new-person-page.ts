@@ -20,8 +20,11 @@ export const newPersonPage: ConsolePage = formPage<undefined>({
     return undefined;
   },
   label: 'Add the person',
-  inputs: () =>
-    personInputs({}, { emailHint: 'They can sign in with it, and we send the invitation to it.' }),
+  inputs: () => {
+    const emailHint = 'They can sign in with it, and we send the invitation to it.';
+    const { username, name, email, phoneNumber } = personInputs({}, { emailHint });
+    return [username, name, email, phoneNumber];
+  },
   back: peoplePath,
   send: async (visit, sent) => {
     const user = personFrom(sent);

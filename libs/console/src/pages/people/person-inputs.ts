@@ -7,9 +7,9 @@ type Named = Pick<User, 'username' | 'name' | 'email' | 'phoneNumber'>;
 export function personInputs(
   { username, name, email, phoneNumber }: Partial<Named>,
   { emailHint }: { readonly emailHint: string },
-): readonly Input[] {
-  return [
-    {
+): { readonly [K in keyof Named]: Input } {
+  return {
+    username: {
       name: 'username',
       label: 'User name',
       hint: 'They can sign in with it.',
@@ -19,7 +19,7 @@ export function personInputs(
       isRequired: true,
       longest: 128,
     },
-    {
+    name: {
       name: 'name',
       label: 'Name',
       hint: 'The whole name, as people read it.',
@@ -27,7 +27,7 @@ export function personInputs(
       value: name ?? '',
       longest: 200,
     },
-    {
+    email: {
       name: 'email',
       label: 'E-mail address',
       hint: emailHint,
@@ -36,7 +36,7 @@ export function personInputs(
       value: email ?? '',
       longest: 254,
     },
-    {
+    phoneNumber: {
       name: 'phoneNumber',
       label: 'Phone number',
       hint: 'With the country code, for example +46701234567.',
@@ -45,7 +45,7 @@ export function personInputs(
       value: phoneNumber ?? '',
       longest: 32,
     },
-  ];
+  };
 }
 
 /** What was entered there; a number is stored without spaces, brackets and dashes. */
