@@ -7,6 +7,7 @@ import { silentLog } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { administered, call, type Administered } from './testing/administered.ts';
 import { consoleBrowser } from './testing/console-browser.ts';
+import { ownRecords } from './testing/console-records.ts';
 
 let on: Administered;
 let at: ReturnType<typeof consoleBrowser>;
@@ -154,5 +155,34 @@ describe('the edit of a person', () => {
     const { html } = await at.visit(`${people}/${ofFile}/edit`, root);
     expect(html).toContain('A file manages this record.');
     expect(html).not.toContain('type="submit"');
+  });
+});
+
+describe('a way in of a person', () => {
+  it('is removed by its name, which says first what ends, until nothing lets the person in', async () => {
+    const { person = '', passkey = '' } = await ownRecords(on, ':passkey', tenantId);
+    await on.session({ tenantId, userId: person });
+    const shown = (await at.visit(`${people}/${person}`, root)).html;
+    const remove = async (way: string) => {
+      const path = `${people}/${person}/${way}/remove`;
+      expect(shown).toContain(`href="/console${path}">Remove<`);
+      const asked = await at.visit(path, root);
+      return { asked: asked.html, done: (await at.confirm(path, root, asked)).html };
+    };
+    const laptop = await remove(`passkeys/${passkey}`);
+    expect(laptop.asked).toMatch(/The passkey Laptop stops working[^]*1 session ends/);
+    expect(laptop.asked).not.toContain('recovery codes');
+    expect(laptop.done).toContain('The passkey is removed');
+    const app = await remove('app');
+    expect(app.asked).toContain('The recovery codes stop working');
+    expect(app.done).toContain('The authenticator app is removed');
+    const corp = await remove('linked/corp');
+    expect(corp.asked).toMatch(
+      /The account at corp no longer leads[^]*Nothing lets this person in afterwards/,
+    );
+    expect(corp.done).toMatch(/Nothing lets this person in now[^]*\/link">Send a link for a new password</);
+    const had = await users.getCredentials({ tenantId, userId: person }, call());
+    expect(had).toMatchObject({ passkeys: [], providers: [], hasTotp: false, recoveryCodes: 0, waysIn: [] });
+    expect((await at.visit(`${people}/${person}/app/remove`, root)).status).toBe(404);
   });
 });

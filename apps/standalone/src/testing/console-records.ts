@@ -2,6 +2,7 @@ import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { UsersService } from '@tessera/proto-gen/admin-users';
 import { local } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
 import { call, type Administered } from './administered.ts';
@@ -23,6 +24,7 @@ export async function ownRecords(
     ...(path.includes(':api') && (await ownApi(on, of, `https://api-${made}.example`))),
     ...(path.includes(':role') && (await ownRole(on, of, `role-${made}`))),
     ...(path.includes(':provider') && (await ownProvider(on, of))),
+    ...(/:passkey|:linked|\/app\/remove/.test(path) && (await ownPerson(on, of, `own.${made}`))),
   };
 }
 
@@ -63,6 +65,37 @@ async function ownProvider(on: Administered, tenantId: string) {
   const keptKinds = ['resource', 'role', 'user', 'application'];
   await state.apply({ tenantId, document, owner: 'console', keptKinds, allowDelete: true }, call());
   return { provider: 'corp' };
+}
+
+/** A person with one of each way in that can be removed. */
+async function ownPerson(on: Administered, tenantId: string, username: string) {
+  const users = local(UsersService, on.directory, 'operator', silentLog());
+  const { userId } = await users.create({ tenantId, user: { username, name: 'Own' } }, call());
+  const passkey = `passkey-of-${username}`;
+  await on.database.query({
+    name: 'test.give_passkey',
+    text: `INSERT INTO directory.passkey (tenant_id, credential_id, user_id, user_handle, rp_id, public_key, sign_count,
+             transports, synced, backed_up, name)
+           VALUES ($1, $3, $2, $2, 'id.example', '', 0, '{}', false, false, 'Laptop')`,
+    values: [tenantId, userId, passkey],
+  });
+  await on.database.query({
+    name: 'test.give_app',
+    text: `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, 'x', 0)`,
+    values: [tenantId, userId],
+  });
+  await on.database.query({
+    name: 'test.give_recovery_code',
+    text: `INSERT INTO directory.recovery_code (tenant_id, user_id, digest) VALUES ($1, $2, 'x')`,
+    values: [tenantId, userId],
+  });
+  await on.database.query({
+    name: 'test.give_identity',
+    text: `INSERT INTO directory.provider_identity (tenant_id, provider, issuer, subject, user_id)
+           VALUES ($1, 'corp', 'https://sso.corp.example', $2, $2)`,
+    values: [tenantId, userId],
+  });
+  return { person: userId, passkey, linked: 'corp' };
 }
 
 const ofProvider = {

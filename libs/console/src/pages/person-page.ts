@@ -35,7 +35,7 @@ export const personPage: ConsolePage = {
         isDisabled: user.status !== 'active',
         hasPassword: credentials.waysIn.includes('password'),
         hasFactors: credentials.hasTotp || credentials.passkeys.length > 0,
-        ways: waysOf(credentials),
+        ways: waysOf(credentials, pathOf(tenantId, 'people', userId)),
         sessions: sessionsOf(sessions, pathOf(tenantId, 'people', userId)),
         applications: applicationsOf(grants, tenantId),
         activity: activityOf(events, tenantId),
@@ -75,22 +75,24 @@ const wayNames: Readonly<Record<string, string>> = {
   mail_code: 'Code by e-mail',
 };
 
-function waysOf(credentials: UserCredentials): readonly (readonly Cell[])[] {
+function waysOf(credentials: UserCredentials, person: string): readonly (readonly Cell[])[] {
   const { waysIn, passkeys, hasTotp, recoveryCodes, providers, links } = credentials;
   const listed = waysIn.filter((way) => way !== 'passkey' && way !== 'provider');
   return [
     ...listed.map((way) => [{ sentence: wayNames[way] ?? way }]),
-    ...passkeys.map(({ name, lastUseTime }) => [
+    ...passkeys.map(({ name, lastUseTime, passkeyId }) => [
       { sentence: 'Passkey' },
       { text: name },
       ...(lastUseTime === undefined ? [] : [timeCell(lastUseTime)]),
+      actCell('Remove', `${person}/passkeys/${encodeURIComponent(passkeyId)}/remove`),
     ]),
     ...providers.map(({ name, linkTime }) => [
       { sentence: 'Sign-in of another organization' },
       { text: name },
       ...(linkTime === undefined ? [] : [timeCell(linkTime)]),
+      actCell('Remove', `${person}/linked/${encodeURIComponent(name)}/remove`),
     ]),
-    ...(hasTotp ? [[{ sentence: 'Authenticator app' }]] : []),
+    ...(hasTotp ? [[{ sentence: 'Authenticator app' }, actCell('Remove', `${person}/app/remove`)]] : []),
     ...(recoveryCodes > 0
       ? [
           [

@@ -2,6 +2,7 @@ import { UsersService } from '@tessera/proto-gen/admin-users';
 import type { ConsolePageRow } from '../../console-visit.ts';
 import { editPersonPage } from './edit-person-page.ts';
 import { newPersonPage } from './new-person-page.ts';
+import { removeAppPage, removeLinkedPage, removePasskeyPage } from './remove-credential-pages.ts';
 
 /** It gives a right, or destroys something. */
 const grave = { formTarget: 'own', needsFresh: true } as const;
@@ -9,6 +10,11 @@ const users = UsersService.method;
 
 const organization = '/o/:tenant';
 const person = `${organization}/people/:person`;
+
+const removes = {
+  sees: [users.get, users.getCredentials, users.deleteCredential],
+  does: [users.deleteCredential],
+};
 
 /** The rows of the table of pages with which people are added and changed. */
 export const peopleRows: readonly ConsolePageRow[] = [
@@ -25,5 +31,26 @@ export const peopleRows: readonly ConsolePageRow[] = [
     title: 'Edit this person',
     who: { sees: [users.get], does: [users.update] },
     page: editPersonPage,
+  },
+  {
+    ...grave,
+    path: `${person}/passkeys/:passkey/remove`,
+    title: 'Remove this passkey?',
+    who: removes,
+    page: removePasskeyPage,
+  },
+  {
+    ...grave,
+    path: `${person}/app/remove`,
+    title: 'Remove the authenticator app?',
+    who: removes,
+    page: removeAppPage,
+  },
+  {
+    ...grave,
+    path: `${person}/linked/:linked/remove`,
+    title: 'Remove this sign-in?',
+    who: removes,
+    page: removeLinkedPage,
   },
 ];
