@@ -532,6 +532,7 @@ describe('what others have stored', () => {
       const application = `/o/globex/applications/${clientId}`;
       for (const path of [
         person,
+        `${person}/edit`,
         `${person}/lockdown`,
         `${person}/link`,
         `${person}/sessions/${sessionId}/end`,
@@ -575,9 +576,17 @@ describe('what others have stored', () => {
       const query = new URLSearchParams({ ...given, from: text, until: text }).toString();
       for (const path of [
         '/sign-in',
-        ...['people', 'applications', 'apis', 'audit', 'sessions', 'access', 'why'].map(
-          (part) => `/o/globex/${part}`,
-        ),
+        ...[
+          'people',
+          'deleted-people',
+          'applications',
+          'deleted-applications',
+          'apis',
+          'audit',
+          'sessions',
+          'access',
+          'why',
+        ].map((part) => `/o/globex/${part}`),
       ])
         expectOnlyOurs((await visit(`${path}?${query}`, cookie)).html);
     }

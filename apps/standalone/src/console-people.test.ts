@@ -77,6 +77,7 @@ describe('a new person', () => {
     await users.delete({ tenantId, userId: former }, call());
     const asked = await at.submit(path, root, { username: 'leaver', name: 'Another Leaver' });
     expect([asked.status, asked.html]).toEqual([200, expect.stringContaining('Is this another person?')]);
+    expect(asked.html).toContain('href="/console/o/acme/deleted-people?q=leaver"');
     expect(await on.userId(tenantId, 'leaver')).toBe('');
     expect((await at.confirm(path, root, asked)).html).toContain('The person is added');
     const { userId, name } = await stored(await on.userId(tenantId, 'leaver'));
@@ -184,5 +185,52 @@ describe('a way in of a person', () => {
     const had = await users.getCredentials({ tenantId, userId: person }, call());
     expect(had).toMatchObject({ passkeys: [], providers: [], hasTotp: false, recoveryCodes: 0, waysIn: [] });
     expect((await at.visit(`${people}/${person}/app/remove`, root)).status).toBe(404);
+  });
+});
+
+describe('what was deleted', () => {
+  it.each(['people', 'applications'])(
+    'can be searched among the %s of the last 30 days, and is restored once somebody has confirmed',
+    async (kind) => {
+      const { person = '', application = '' } = await ownRecords(
+        on,
+        '/o/:tenant/deleted-applications/:application/restore',
+        tenantId,
+      );
+      const id = kind === 'people' ? person : application;
+      const list = `/o/acme/deleted-${kind}`;
+      expect((await at.visit(`/o/acme/${kind}`, root)).html).toContain(`href="/console${list}"`);
+      const restore = `${list}/${id}/restore`;
+      expect((await at.visit(`${list}?q=own`, root)).html).toContain(`href="/console${restore}">Restore<`);
+      expect((await at.visit(`${list}?q=others`, root)).html).not.toContain(restore);
+      const asked = await at.visit(restore, root);
+      expect((await at.visit(`/o/acme/${kind}/${id}`, root)).status).toBe(404);
+      expect((await at.confirm(restore, root, asked)).html).toContain(' is restored</h1>');
+      expect((await at.visit(`/o/acme/${kind}/${id}`, root)).status).toBe(200);
+      expect((await at.visit(list, root)).html).not.toContain(restore);
+    },
+  );
+
+  it('is kept on every page of the list, to the last', async () => {
+    for (let n = 0; n < 60; n += 1) {
+      const { userId } = await added({ username: `paged.${n}`, name: `Paged ${n}` });
+      await users.delete({ tenantId, userId }, call());
+    }
+    const seen = new Set<string>();
+    for (let path = '/o/acme/deleted-people?q=paged'; path !== '';) {
+      const { html } = await at.visit(path, root);
+      for (const [name] of html.matchAll(/Paged \d+/g)) seen.add(name);
+      path = /<a rel="next" href="\/console([^"]+)"/.exec(html)?.[1] ?? '';
+    }
+    expect(seen.size).toBe(60);
+  });
+
+  it('says why it stays deleted while another person has the user name, and leads back', async () => {
+    const { userId } = await added({ username: 'namesake' });
+    await users.delete({ tenantId, userId }, call());
+    await users.create({ tenantId, user: { username: 'namesake' }, newPerson: true }, call());
+    const { status, html } = await at.visit(`/o/acme/deleted-people/${userId}/restore`, root);
+    expect([status, html]).toEqual([409, expect.stringContaining('Another person has the user name')]);
+    expect(html).toMatch(/href="\/console\/o\/acme\/deleted-people">Back</);
   });
 });

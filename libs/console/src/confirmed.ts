@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { User } from '@tessera/proto-gen/admin-users';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Impact } from '@tessera/proto-gen/impact';
-import { problemOf } from './shown-refusals.ts';
+import { conflictOf, problemOf } from './shown-refusals.ts';
 import { nameOf } from './shown-person.ts';
 import { fieldsOf, here, param, pathOf, sentForm, type ConsolePage, type Visit } from './console-visit.ts';
 
@@ -72,13 +72,19 @@ export function confirmPage<R>(page: ConfirmPage<R>): ConsolePage {
     page.ends === undefined
       ? { sentences: [], total: 0 }
       : page.ends(visit, record).catch((error: unknown) => problemOf(error, visit));
+  const refuse = (visit: Visit, message: string): FastifyReply => {
+    const data = { next: page.back(visit), label: 'Back' };
+    return visit.send({ template: 'refused', title: 'This cannot be done now', message, data });
+  };
   const show = async (visit: Visit, problem?: string): Promise<FastifyReply> => {
-    const record = await page.read(visit);
+    const read = await page.read(visit).then(
+      (record) => ({ record }),
+      (error: unknown) => ({ refusal: conflictOf(error, visit) }),
+    );
+    if ('refusal' in read) return refuse(visit, read.refusal);
+    const { record } = read;
     const found = await endsNow(visit, record);
-    if (typeof found === 'string') {
-      const data = { next: page.back(visit), label: 'Back' };
-      return visit.send({ template: 'refused', title: 'This cannot be done now', message: found, data });
-    }
+    if (typeof found === 'string') return refuse(visit, found);
     const { sentences, total } = found;
     return visit.send({
       template: 'kit/confirm',

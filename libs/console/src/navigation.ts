@@ -41,9 +41,10 @@ export function navigationOf(
     }));
 }
 
-/** A new record stands beside the list of its kind. */
+/** A new record, and those that are deleted, stand beside the list of their kind. */
 function atItsList(path: string): string {
   return path
     .replace(/^(\/o\/[^/]+\/)new-(application|api|role|provider)(?=\/|$)/, '$1$2s')
-    .replace(/^(\/o\/[^/]+\/)new-person$/, '$1people');
+    .replace(/^(\/o\/[^/]+\/)new-person$/, '$1people')
+    .replace(/^(\/o\/[^/]+\/)deleted-(?=people|applications)/, '$1');
 }

@@ -12,6 +12,10 @@ import {
 import { applicationWordsPage } from './pages/applications/application-words-page.ts';
 import { applicationsPage } from './pages/applications/applications-page.ts';
 import { deleteApplicationPage } from './pages/applications/delete-application-page.ts';
+import {
+  deletedApplicationsPage,
+  restoreApplicationPage,
+} from './pages/applications/deleted-applications-pages.ts';
 import { editApplicationPage } from './pages/applications/edit-application-page.ts';
 import { kindsPage, newApplicationPage } from './pages/applications/new-application-page.ts';
 import { newSecretPage } from './pages/applications/new-secret-page.ts';
@@ -131,6 +135,15 @@ export const setupPageTable: readonly ConsolePageRow[] = [
     deleteApplicationPage,
     [applications.get, applications.delete],
     [applications.delete],
+    grave,
+  ),
+  row('/deleted-applications', 'Deleted applications', deletedApplicationsPage, [applications.listDeleted]),
+  row(
+    '/deleted-applications/:application/restore',
+    'Restore this application?',
+    restoreApplicationPage,
+    [applications.undelete],
+    [applications.undelete],
     grave,
   ),
   row('/apis', 'APIs', apisPage, [resources.list]),

@@ -76,6 +76,12 @@ export function problemOf(thrown: unknown, { reply }: { readonly reply: FastifyR
   return said;
 }
 
+/** What a page says of a record that another one, or its own state, keeps from being acted on; throws what is none. */
+export function conflictOf(thrown: unknown, visit: { readonly reply: FastifyReply }): string {
+  if (troubleOf(thrown).status !== 409) throw thrown;
+  return problemOf(thrown, visit);
+}
+
 /** What is wrong with an input: a sentence of the languages. */
 export interface InputProblem {
   readonly sentence: string;

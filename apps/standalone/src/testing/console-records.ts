@@ -21,6 +21,7 @@ export async function ownRecords(
     ...(path.includes(':application') &&
       !path.includes(':person') &&
       (await ownApplication(on, of, `own-${made}`))),
+    ...(path.includes('deleted-') && (await ownDeleted(on, path, of, `own-${made}`))),
     ...(path.includes(':api') && (await ownApi(on, of, `https://api-${made}.example`))),
     ...(path.includes(':role') && (await ownRole(on, of, `role-${made}`))),
     ...(path.includes(':provider') && (await ownProvider(on, of))),
@@ -40,6 +41,17 @@ async function ownApplication(on: Administered, tenantId: string, clientId: stri
   await applications.create({ tenantId, application }, call());
   const { secretId } = await applications.createSecret({ tenantId, clientId }, call());
   return { application: clientId, secret: secretId };
+}
+
+/** Deletes an application, and a person, that can be restored. */
+async function ownDeleted(on: Administered, path: string, tenantId: string, name: string) {
+  const applications = local(ApplicationsService, on.directory, 'operator', silentLog());
+  const users = local(UsersService, on.directory, 'operator', silentLog());
+  if (!path.includes(':application')) await ownApplication(on, tenantId, name);
+  await applications.delete({ tenantId, clientId: name }, call());
+  const { userId } = await users.create({ tenantId, user: { username: name, name: 'Own' } }, call());
+  await users.delete({ tenantId, userId }, call());
+  return { person: userId };
 }
 
 async function ownApi(on: Administered, tenantId: string, audience: string) {

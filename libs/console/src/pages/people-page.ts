@@ -64,8 +64,9 @@ export const peoplePage: ConsolePage = {
           : [{ label: role, isOn: true, href: withParameters(path, { q: search, ...chosen }) }]),
       ],
     };
+    const beside = { href: pathOf(tenantId, 'deleted-people'), label: 'Deleted people' };
     const make = { href: pathOf(tenantId, 'new-person'), label: 'Add a person' };
-    return visit.send({ template: 'listed', data: { list, make } });
+    return visit.send({ template: 'listed', data: { list, make, beside } });
   },
 };
 

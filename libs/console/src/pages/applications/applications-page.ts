@@ -45,8 +45,9 @@ export const applicationsPage: ConsolePage = {
         ...(owner === '' ? [] : [{ label: ownerLabel(owner), isOn: true, href: others }]),
       ],
     };
+    const beside = { href: pathOf(tenantId, 'deleted-applications'), label: 'Deleted applications' };
     const make = { href: pathOf(tenantId, 'new-application'), label: 'Create an application' };
-    return visit.send({ template: 'listed', data: { list, make } });
+    return visit.send({ template: 'listed', data: { list, make, beside } });
   },
 };
 

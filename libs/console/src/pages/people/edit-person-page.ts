@@ -55,23 +55,25 @@ function inputsOf(user: User): readonly Input[] {
   return [username, name, ...more, email, verifiedInput(user), phoneNumber];
 }
 
-/** What is said of an address holds for that one alone, so that nobody says it of another one by leaving it as it is. */
+/** What is said of an address is never said of another one because somebody left the choice as it was. */
 function verifiedInput({ emailVerified }: User): Input {
+  const options =
+    emailVerified === true
+      ? [
+          { value: 'keep', label: 'Leave it verified', hint: 'A new address begins unverified.', isOn: true },
+          { value: 'yes', label: 'Verified, also if you change the address', isOn: false },
+          { value: 'no', label: 'Not verified', isOn: false },
+        ]
+      : [
+          { value: 'keep', label: 'Not verified', isOn: true },
+          { value: 'yes', label: 'Verified', isOn: false },
+        ];
   return {
     name: 'emailVerified',
     label: 'Is the email address verified?',
     hint: 'Applications read this in tokens. Only say so if you know that this person reads email there.',
     kind: 'one',
-    options: [
-      {
-        value: 'keep',
-        label: emailVerified === true ? 'Leave it verified' : 'Leave it unverified',
-        hint: 'A new address begins unverified.',
-        isOn: true,
-      },
-      { value: 'yes', label: 'The address above is verified', isOn: false },
-      { value: 'no', label: 'The address above is not verified', isOn: false },
-    ],
+    options,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
+import { withParameters } from '@tessera/pages';
 import { Code, ConnectError } from '@tessera/rpc';
 import { showDone } from '../../confirmed.ts';
 import { fieldsAgain } from '../../forms/confirmed-form.ts';
@@ -30,13 +31,15 @@ export const newPersonPage: ConsolePage = formPage<undefined>({
     const user = personFrom(sent);
     const newPerson = sent.form.get(newPersonField) === 'yes';
     const request = { tenantId: param(visit, 'tenant'), user, newPerson };
-    try {
-      return sendAdded(visit, await visit.api(UsersService).create(request, visit.call()));
-    } catch (error) {
-      const mayBeNamesake = error instanceof ConnectError && error.code === Code.FailedPrecondition;
-      if (newPerson || !mayBeNamesake || !(await hasNamesake(visit, user.username))) throw error;
-      return sendWhich(visit, sent, user.username);
-    }
+    const made = await visit
+      .api(UsersService)
+      .create(request, visit.call())
+      .catch(async (error: unknown) => {
+        const mayBeNamesake = error instanceof ConnectError && error.code === Code.FailedPrecondition;
+        if (newPerson || !mayBeNamesake || !(await hasNamesake(visit, user.username))) throw error;
+        return undefined;
+      });
+    return made === undefined ? sendWhich(visit, sent, user.username) : sendAdded(visit, made);
   },
 });
 
@@ -63,6 +66,7 @@ function sendWhich(visit: Visit, sent: Sent, username: string): FastifyReply {
     title: 'Is this another person?',
     data: {
       username,
+      restore: withParameters(pathOf(param(visit, 'tenant'), 'deleted-people'), { q: username }),
       path: here(visit),
       back: peoplePath(visit),
       fields: fieldsAgain(visit, sent, newPersonField),

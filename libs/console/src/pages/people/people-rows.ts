@@ -1,5 +1,6 @@
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import type { ConsolePageRow } from '../../console-visit.ts';
+import { deletedPeoplePage, restorePersonPage } from './deleted-people-pages.ts';
 import { editPersonPage } from './edit-person-page.ts';
 import { newPersonPage } from './new-person-page.ts';
 import { removeAppPage, removeLinkedPage, removePasskeyPage } from './remove-credential-pages.ts';
@@ -52,5 +53,19 @@ export const peopleRows: readonly ConsolePageRow[] = [
     title: 'Remove this sign-in?',
     who: removes,
     page: removeLinkedPage,
+  },
+  {
+    formTarget: 'own',
+    path: `${organization}/deleted-people`,
+    title: 'Deleted people',
+    who: { sees: [users.listDeleted] },
+    page: deletedPeoplePage,
+  },
+  {
+    ...grave,
+    path: `${organization}/deleted-people/:person/restore`,
+    title: 'Restore this person?',
+    who: { sees: [users.undelete], does: [users.undelete] },
+    page: restorePersonPage,
   },
 ];
