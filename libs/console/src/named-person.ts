@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import { param, type Visit } from './console-visit.ts';
 
 /**
- * The identifier of the person of this organization whom an administrator has named: by user name, e-mail address,
+ * The identifier of the person of this organization whom an administrator has named: by user name, email address,
  * phone number, or the identifier itself.
  */
 export async function idOfNamed(visit: Visit, named: string): Promise<string> {

@@ -73,7 +73,7 @@ export const pageTable: readonly GatewayPageRow[] = [
   {
     ...person,
     path: at.emailLink,
-    title: 'Is this your e-mail address?',
+    title: 'Is this your email address?',
     page: pageWhenAsked(async () => (await import('./pages/links/email-link-page.ts')).emailLinkPage),
   },
   {

@@ -45,7 +45,7 @@ export const peoplePage: ConsolePage = {
     const addresses = listAddresses(path, narrowed, nextPageToken, labels);
     const list: List = {
       caption: 'People',
-      columns: ['Name', 'User name', 'E-mail address', 'Status', 'Last sign-in'],
+      columns: ['Name', 'User name', 'Email address', 'Status', 'Last sign-in'],
       rows: users.map((user) => [
         { text: user.name || user.username, href: pathOf(tenantId, 'people', user.userId) },
         { text: user.username },
@@ -54,7 +54,7 @@ export const peoplePage: ConsolePage = {
         lastSignIn(user),
       ]),
       empty: 'Nobody was found. Take a filter away, or search for the beginning of a name or address.',
-      search: { path, label: 'Name, user name, e-mail address or phone number', value: search },
+      search: { path, label: 'Name, user name, email address or phone number', value: search },
       ...addresses,
       filters: [
         ...addresses.filters,

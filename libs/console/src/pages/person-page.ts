@@ -55,7 +55,7 @@ function factsOf(user: User, { waysIn }: UserCredentials): readonly Fact[] {
       ? (['Sign-in', { sentence: 'Nothing lets this person in. Send them a link.' }] as const)
       : undefined,
     ['User name', { text: user.username }],
-    ['E-mail address', { text: user.email }],
+    ['Email address', { text: user.email }],
     ['Phone number', { text: user.phoneNumber }],
     ['Roles', { text: user.roles.join(', ') }],
     ['Last sign-in', user.lastSignInTime ? timeCell(user.lastSignInTime) : { sentence: 'None known' }],
@@ -72,7 +72,7 @@ const wayNames: Readonly<Record<string, string>> = {
   password: 'Password',
   passkey: 'Passkey',
   provider: 'Sign-in of another organization',
-  mail_code: 'Code by e-mail',
+  mail_code: 'Code by email',
 };
 
 function waysOf(credentials: UserCredentials, person: string): readonly (readonly Cell[])[] {

@@ -8,7 +8,7 @@ import { servesTenant } from './signed-in-person.ts';
 const builtInDescriptions: Readonly<Record<string, string>> = {
   openid: 'know who you are',
   profile: 'see your name and profile',
-  email: 'see your e-mail address',
+  email: 'see your email address',
   phone: 'see your phone number',
   address: 'see your address',
   offline_access: "keep access when you're not using it",

@@ -33,7 +33,7 @@ const toDecide = {
 const passkey = { options: '{"challenge":"AAAA","rpId":"pages.example","allowCredentials":[]}', nonce: 'n' };
 const scopes = [
   { name: 'openid', description: 'know who you are' },
-  { name: 'email', description: 'see your e-mail address' },
+  { name: 'email', description: 'see your email address' },
   { name: 'orders.read', description: 'see orders', descriptions: { de: 'Bestellungen sehen' } },
   { name: 'urn:acme.example:warehouse:orders.read-and-write', description: '' },
 ];
@@ -119,7 +119,7 @@ const samples: Readonly<Record<string, Sample>> = {
     },
   },
   'email-link': {
-    title: 'Is this your e-mail address?',
+    title: 'Is this your email address?',
     data: { path: '/email/link', username: 'ada', email: 'ada.lovelace@a-long-domain.acme.example' },
   },
   register: {
@@ -128,7 +128,7 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   'forgotten-password': {
     title: 'Choose a new password',
-    data: { path: '/password/forgot', problem: 'Enter your user name, e-mail address or phone number.' },
+    data: { path: '/password/forgot', problem: 'Enter your user name, email address or phone number.' },
   },
   'form-post': {
     title: 'Back to the application',

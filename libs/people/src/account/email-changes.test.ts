@@ -45,7 +45,7 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
   const linkIn = (mail: { readonly link: string } | undefined) =>
     new URL(mail?.link ?? '').searchParams.get('link') ?? '';
 
-  describe(`a person who changes the e-mail address, on ${engine}`, () => {
+  describe(`a person who changes the email address, on ${engine}`, () => {
     it('confirms the new one by a link that is mailed there, once, and the former one is told', async () => {
       const of = await world();
       await of.forget('eve');
@@ -54,7 +54,7 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
       const [, mail] = await of.smtp.gotAll(2);
       expect(mail).toMatchObject({
         recipients: [newAddress],
-        headers: { subject: 'Your e-mail address at Acme' },
+        headers: { subject: 'Your email address at Acme' },
       });
       expect(mail?.link).toMatch(/^https:\/\/id\.example\/email\/link\?link=te_[\w-]{43}$/);
       const link = linkIn(mail);
@@ -67,7 +67,7 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
       expect(await of.signIn('eve@people.example', 'the first one of eve')).toBeUndefined();
       const [, , told] = await of.smtp.gotAll(3);
       expect(told?.recipients).toEqual(['eve@people.example']);
-      expect(told?.text).toContain('The e-mail address of your account eve was changed.');
+      expect(told?.text).toContain('The email address of your account eve was changed.');
       // What was mailed to the former address leads nowhere.
       expect(await codeOf(of.redeem(reset?.link ?? '', 'a passphrase of somebody else'))).toBe('NotFound');
       expect(await of.audited('user.updated')).toHaveLength(1);

@@ -86,7 +86,7 @@ const ourDrafts = {
   }),
 
   verification: (addressed, { t }) => ({
-    subject: t('Your e-mail address at {tenant}', { tenant: addressed.tenantName }),
+    subject: t('Your email address at {tenant}', { tenant: addressed.tenantName }),
     paragraphs: [
       t(
         'Confirm that this is the address of your account {username} at {tenant}. Open the link in a browser in which you are signed in.',
@@ -199,7 +199,7 @@ const noticeOf = {
   'locked-down':
     'An administrator has locked your account {username} down: its password and passkeys no longer work, and you are signed out everywhere.',
   'email-changed':
-    'The e-mail address of your account {username} was changed. Mail goes to the new one from now on.',
+    'The email address of your account {username} was changed. Mail goes to the new one from now on.',
   'provider-linked': 'You can now sign in to your account {username} with another organization.',
   'provider-unlinked':
     'You can no longer sign in to your account {username} with another organization that you had linked.',

@@ -19,7 +19,7 @@ export const sessionsPage: ConsolePage = {
       columns: ['Person', 'Browser', 'Address', 'Signed in', 'Last used', 'End'],
       rows: sessions.map((session) => rowOf(session, tenantId)),
       empty: 'Nobody is signed in. Search for somebody else, or leave the field empty for everybody.',
-      search: { path, label: 'User name, e-mail address or identifier of a person', value: asked.search },
+      search: { path, label: 'User name, email address or identifier of a person', value: asked.search },
       ...listAddresses(path, asked, nextPageToken),
     };
     return visit.send({ template: 'listed', data: { list } });

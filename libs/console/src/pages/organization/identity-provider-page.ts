@@ -37,7 +37,7 @@ async function show(visit: Visit, findings?: readonly Finding[]): Promise<Fastif
     ['Identifier', provider.name],
     ['Issuer', provider.issuer ?? ''],
     ['Client ID', provider.clientId ?? ''],
-    ['E-mail domains', (provider.domains ?? []).join(' ')],
+    ['Email domains', (provider.domains ?? []).join(' ')],
   ];
   return visit.send({
     template: 'provider',

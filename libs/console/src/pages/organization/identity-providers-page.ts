@@ -9,7 +9,7 @@ export const identityProvidersPage: ConsolePage = {
     const { listed } = await providersOf(visit);
     const list: List = shortList(
       'Sign-in providers',
-      ['Name', 'Issuer', 'E-mail domains', 'Owner'],
+      ['Name', 'Issuer', 'Email domains', 'Owner'],
       listed.map(({ provider, isOurs }) => [
         { text: provider.displayName ?? provider.name, href: pathOfProvider(visit, provider.name) },
         { text: provider.issuer ?? '' },

@@ -78,7 +78,7 @@ function inputsOf(present: Partial<DeclaredProvider>): readonly Input[] {
     },
     {
       name: 'domains',
-      label: 'E-mail domains',
+      label: 'Email domains',
       hint: 'People with an address of these domains go straight to the provider. One a line, for example example.com. You can leave it empty.',
       kind: 'lines',
       value: domains.join('\n'),
@@ -91,7 +91,7 @@ function inputsOf(present: Partial<DeclaredProvider>): readonly Input[] {
         { value: 'createsAccounts', label: 'New people get an account', isOn: chosen.createsAccounts },
         {
           value: 'linking',
-          label: 'People sign in to the account that has the same verified e-mail address',
+          label: 'People sign in to the account that has the same verified email address',
           isOn: chosen.linking,
         },
       ],

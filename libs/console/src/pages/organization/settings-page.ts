@@ -32,8 +32,8 @@ const registrations: Readonly<Record<string, string>> = {
 
 /** What each way does for people; all that `optionalMethods` has. */
 const methodLabels: Readonly<Record<string, string>> = {
-  'mail-code-second': 'People without a second factor can use a code by e-mail',
-  'mail-code': 'People can sign in with a code by e-mail',
+  'mail-code-second': 'People without a second factor can use a code by email',
+  'mail-code': 'People can sign in with a code by email',
 };
 
 /** What an organization has decided: its looks, and what its people need to sign in. */

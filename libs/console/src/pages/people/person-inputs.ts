@@ -29,7 +29,7 @@ export function personInputs(
     },
     email: {
       name: 'email',
-      label: 'E-mail address',
+      label: 'Email address',
       hint: emailHint,
       kind: 'text',
       keyboard: 'email',

@@ -109,7 +109,7 @@ export const eventWords: Readonly<Record<string, string>> = {
   'tenant.suspended': 'Organization disabled',
   'tenant.cross_access_denied': 'Request of another organization',
   'token.scope_denied': 'Scope refused',
-  'user.email.proposed': 'New e-mail address entered',
+  'user.email.proposed': 'New email address entered',
   'user.registration.requested': 'Account asked for',
   'user.registration.refused': 'Registration refused',
   'user.registration.linked': 'Link for a registration sent',

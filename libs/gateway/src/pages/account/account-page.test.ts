@@ -153,7 +153,7 @@ describe('GET /account', () => {
       [
         { recoveryCodes: 10, sendsMail: true },
         [],
-        'Your e-mail address is not confirmed yet.',
+        'Your email address is not confirmed yet.',
         '/account/profile',
       ],
       [{ recoveryCodes: 10 }, [{}], 'One request is waiting for you.', '/approvals'],

@@ -113,7 +113,7 @@ function adviceFor(view: AccountView, waiting: number): Advice[] {
     [
       sendsMail && !declared && email !== '' && !emailVerified,
       {
-        sentence: 'Your e-mail address is not confirmed yet.',
+        sentence: 'Your email address is not confirmed yet.',
         href: accountPath(tenantId, 'profile'),
         label: 'Profile',
       },

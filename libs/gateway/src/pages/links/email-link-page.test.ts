@@ -62,7 +62,7 @@ describe('/email/link', () => {
         ipAddress: '127.0.0.1',
       },
     ]);
-    expect((await get(gateway, '?confirmed=1')).body).toContain('Your e-mail address is confirmed');
+    expect((await get(gateway, '?confirmed=1')).body).toContain('Your email address is confirmed');
   });
 
   it.each([

@@ -86,7 +86,7 @@ function sendForm(
 function sendDone({ request, reply, gateway }: PageContext): FastifyReply {
   return sendPage(request, reply, gateway, {
     template: 'notice',
-    title: 'Your e-mail address is confirmed',
+    title: 'Your email address is confirmed',
     message: 'Mail goes to it from now on.',
     formTarget: 'own',
     data: { advice: 'You can close this page.' },

@@ -61,7 +61,7 @@ describe('POST /password/forgot', () => {
   it('asks again without an identifier', async () => {
     const gateway = open();
     const { statusCode, body } = await post(gateway, { ...typed, identifier: '' });
-    expect([statusCode, body.includes('Enter your user name, e-mail address or phone number.')]).toEqual([
+    expect([statusCode, body.includes('Enter your user name, email address or phone number.')]).toEqual([
       400,
       true,
     ]);

@@ -47,7 +47,7 @@ const act: PageHandler = async (context) => {
   if (await isClosed(context, tenantId, 'recovers')) return sendClosed(context, tenantId, closed);
   const identifier = shownParameter(form, 'identifier');
   if (identifier === '')
-    return sendForm(context, tenantId, 'Enter your user name, e-mail address or phone number.');
+    return sendForm(context, tenantId, 'Enter your user name, email address or phone number.');
   await countMailRequest(context);
   const { ipAddress, requestId, tenant } = request.incoming;
   try {
@@ -75,7 +75,7 @@ function sendForm(context: PageContext, tenantId: string, problem?: string): Fas
   const page: Page = {
     template: 'forgotten-password',
     title: row.title,
-    message: problem ?? 'Enter your user name, e-mail address or phone number.',
+    message: problem ?? 'Enter your user name, email address or phone number.',
     formTarget: row.formTarget,
     tenant: { id: tenantId, name: '' },
     data: {
@@ -95,7 +95,7 @@ function sendDone({ request, reply, gateway }: PageContext): FastifyReply {
   return sendPage(request, reply, gateway, {
     template: 'notice',
     title: 'Check your email',
-    message: "If there's such an account, we've sent a link to its e-mail address. It works for one hour.",
+    message: "If there's such an account, we've sent a link to its email address. It works for one hour.",
     formTarget: 'own',
     data: {
       advice: 'No email after a few minutes? Look in your spam folder, or ask your administrator.',

@@ -49,7 +49,7 @@ describe('/register', () => {
   });
 
   it.each([
-    ['must be an e-mail address', 'Enter an e-mail address.'],
+    ['must be an e-mail address', 'Enter an email address.'],
     ['must be of a domain of the tenant', 'Your organization takes no registration with this address.'],
   ])('asks again for an address that %s, with what was typed', async (description, problem) => {
     const refuse = () => {

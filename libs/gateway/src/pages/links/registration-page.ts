@@ -17,7 +17,7 @@ interface Place {
   readonly interactionId: string;
 }
 
-/** `GET /register`: asks for an e-mail address, or says what comes next. */
+/** `GET /register`: asks for an email address, or says what comes next. */
 const load: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const query = readQuery(request);
@@ -51,7 +51,7 @@ const act: PageHandler = async (context) => {
   checkForm(app, request, form, purpose.register(tenantId, interactionId));
   if (await isClosed(context, tenantId, 'registers')) return sendNoRegistration(context, place);
   const email = shownParameter(form, 'email');
-  if (email === '') return sendForm(context, place, { problem: 'Enter an e-mail address.', typed: email });
+  if (email === '') return sendForm(context, place, { problem: 'Enter an email address.', typed: email });
   await countMailRequest(context);
   const { ipAddress, requestId, tenant } = request.incoming;
   const language = languageOf(request, gateway.languages);
@@ -96,7 +96,7 @@ function problemOf(error: unknown): string | undefined {
   const [violation] = fieldViolations(error);
   if (violation !== undefined)
     return violation.description === 'must be an e-mail address'
-      ? 'Enter an e-mail address.'
+      ? 'Enter an email address.'
       : 'Your organization takes no registration with this address.';
   if (isRefusal(error)) return undefined;
   throw error;
@@ -111,7 +111,7 @@ function sendForm(
   const page: Page = {
     template: 'register',
     title: row.title,
-    message: problem ?? 'Enter an e-mail address.',
+    message: problem ?? 'Enter an email address.',
     formTarget: row.formTarget,
     tenant: { id: tenantId, name: '' },
     data: {

@@ -50,7 +50,7 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
   }
 
   async function signIn(page: Page, person: { username: string; password: string }): Promise<void> {
-    await page.getByLabel(/user name|e-mail|phone/i).fill(person.username);
+    await page.getByLabel(/user name|email|phone/i).fill(person.username);
     await page.getByLabel('Password').fill(person.password);
     await page.getByRole('button', { name: /sign in/i }).click();
   }

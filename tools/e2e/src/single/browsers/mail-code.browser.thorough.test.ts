@@ -73,7 +73,7 @@ describe('a sign-in with a code by mail, in a real Chromium', () => {
     await withPage(async (page) => {
       await page.goto(`${start.baseUrl}/account?tenant=demo`);
       await button(page, 'Email me a code').click();
-      await page.getByText('Enter your user name, e-mail address or phone number.').waitFor();
+      await page.getByText('Enter your user name, email address or phone number.').waitFor();
       await page.getByLabel(/user name/i).fill('eve@demo.example');
       await look(page, 'offered');
       await button(page, 'Email me a code').click();

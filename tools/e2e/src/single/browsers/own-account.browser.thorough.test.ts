@@ -113,7 +113,7 @@ describe('an account of one’s own in a real Chromium', () => {
     await page.goto(`${start.baseUrl}/demo/sign-in`);
     await page.getByRole('link', { name: 'Create an account' }).click();
     await heading(page, 'Create an account');
-    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await button(page, 'Send the link').click();
     await heading(page, 'Check your email');
   }
@@ -196,29 +196,29 @@ describe('an account of one’s own in a real Chromium', () => {
     await person('may', { name: 'May', password });
     await withPage(async (page) => {
       await signIn(page, 'may');
-      await page.getByText('Your e-mail address is not confirmed yet.').waitFor();
+      await page.getByText('Your email address is not confirmed yet.').waitFor();
       await go(page, 'Profile');
-      await page.getByText('Your e-mail address is not confirmed yet.').waitFor();
+      await page.getByText('Your email address is not confirmed yet.').waitFor();
       await page.getByText('Change your name').click();
       await page.getByLabel('Name', { exact: true }).fill('May Lee');
       await button(page, 'Save').click();
       await notice(page, 'Your name is changed.');
       await page.getByText('Signed in as May Lee').first().waitFor();
-      await page.getByText('Change your e-mail address').click();
-      await page.getByLabel('New e-mail address').fill('may@new.example');
+      await page.getByText('Change your email address').click();
+      await page.getByLabel('New email address').fill('may@new.example');
       await look(page, 'profile');
       await button(page, 'Send the link').click();
       await notice(page, 'If this address can be yours');
-      const { link } = await mailed(page, 'Your e-mail address at Demo', 'may@new.example');
+      const { link } = await mailed(page, 'Your email address at Demo', 'may@new.example');
       await page.goto(link ?? '');
-      await heading(page, 'Is this your e-mail address?');
+      await heading(page, 'Is this your email address?');
       await button(page, 'Confirm the address').click();
-      await heading(page, 'Your e-mail address is confirmed');
+      await heading(page, 'Your email address is confirmed');
       await mailed(page, 'A change to your account at Demo', 'may@demo.example');
       await account(page);
       await go(page, 'Profile');
       await page.getByText('may@new.example').waitFor();
-      expect(await page.getByText('Your e-mail address is not confirmed yet.').count()).toBe(0);
+      expect(await page.getByText('Your email address is not confirmed yet.').count()).toBe(0);
     });
   });
 
@@ -228,7 +228,7 @@ describe('an account of one’s own in a real Chromium', () => {
       await byPassword(page, 'ada', 'correct horse battery staple');
       await heading(page, 'Your account');
       await go(page, 'Profile');
-      await page.getByText('Your organization manages your name and your e-mail address.').waitFor();
+      await page.getByText('Your organization manages your name and your email address.').waitFor();
       expect(await page.getByText('Change your name').count()).toBe(0);
     });
   });

@@ -5,7 +5,7 @@ export const accountResults = {
   bad_name: 'Enter a name with at most 200 characters.',
   email_proposed:
     'If this address can be yours, we have sent a link to it. Open the link in this browser within one day.',
-  bad_email: 'Enter an e-mail address.',
+  bad_email: 'Enter an email address.',
   read_only: 'Your organization manages this. Nothing has changed.',
   last_administrator:
     'Nobody else can administer your organization. First give the role to somebody who can sign in.',

@@ -22,7 +22,7 @@ export const mailCodePage: StepPage = {
       : undefined;
   },
   problems: {
-    no_identifier: { status: 400, message: 'Enter your user name, e-mail address or phone number.' },
+    no_identifier: { status: 400, message: 'Enter your user name, email address or phone number.' },
     no_mail_code: { status: 400, message: 'This way to sign in is no longer offered. Choose another one.' },
     incomplete_mail_code: { status: 400, message: 'Enter the code from the email.' },
     // Whatever the reason, so that nobody learns which accounts exist.

@@ -3,7 +3,7 @@ import { offeredProviders } from './provider-page.ts';
 import type { StepPage } from './step-page.ts';
 
 /**
- * User name, e-mail address or phone number, and password. Where the domain of an address can lead to a provider, the
+ * User name, email address or phone number, and password. Where the domain of an address can lead to a provider, the
  * page asks for the first alone, and for the password once it leads to none.
  */
 export const passwordPage: StepPage = {

@@ -3,7 +3,7 @@ import type { StepPage } from './step-page.ts';
 /** The providers that a page offers. */
 export interface OfferedProviders {
   readonly shown: readonly { readonly name: string; readonly displayName: string }[];
-  /** Whether an e-mail address can lead to one. */
+  /** Whether an email address can lead to one. */
   readonly hasDomains: boolean;
 }
 
