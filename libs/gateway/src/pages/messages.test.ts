@@ -109,6 +109,11 @@ describe('the messages of the pages', () => {
     expect(joined).toEqual([]);
   });
 
+  it('write email in one way', () => {
+    const english = Object.entries(readOurs('en')).flat();
+    expect(english.filter((sentence) => /e-mail/i.test(sentence))).toEqual([]);
+  });
+
   it('would be refused as halves (canary)', () => {
     expect(fragmentsOf(['Whole.', 'to be continued', ', and so on'])).toEqual([
       'to be continued',
