@@ -181,6 +181,8 @@ describe('the pages in a real Chromium', () => {
   it('shows understandable pages for a bad request, an unknown path and nothing waiting', async () => {
     await withPage(async (page) => {
       await page.goto(`${system.baseUrl}/authorize?client_id=acme-web`);
+      await page.getByText('The application sent a sign-in request that cannot be used.').waitFor();
+      await page.getByText('For the developer of the application').click();
       await page.getByText('Missing required OAuth parameters.').waitFor();
       await look(page, 'bad-request');
       await page.goto(`${system.baseUrl}/no-such-page`);

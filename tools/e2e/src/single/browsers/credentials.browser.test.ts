@@ -168,7 +168,10 @@ describe('the pages of credentials in a real Chromium', () => {
       const app = URI.parse(`otpauth://totp/zoe?secret=${secret}`);
       await page.getByLabel('Code', { exact: true }).fill('000000');
       await send(page);
-      await page.getByRole('alert').filter({ hasText: 'The code is wrong' }).waitFor();
+      await page
+        .getByRole('alert')
+        .filter({ hasText: 'Wrong code. Enter the code that the app shows now.' })
+        .waitFor();
       expect((await page.locator('code').innerText()).replaceAll(' ', '')).toBe(secret);
       enrolmentCode = app.generate();
       await page.getByLabel('Code', { exact: true }).fill(enrolmentCode);
@@ -221,7 +224,7 @@ describe('the pages of credentials in a real Chromium', () => {
         await shown(late, 'Enter your code', 'other-app');
         await late.getByLabel('Code of your authenticator app').fill(lateCode);
         await send(late);
-        await late.getByRole('alert').filter({ hasText: 'The code is wrong' }).waitFor();
+        await late.getByRole('alert').filter({ hasText: 'Wrong code.' }).waitFor();
         await late.getByLabel('Code of your authenticator app').fill(codes[1] ?? '');
         await send(late);
         await heading(late, 'Signed in');
