@@ -56,7 +56,7 @@ describe.each(runsEverything ? (['360px', 'desk'] as const) : (['360px'] as cons
 );
 
 it('leads past the navigation with the first key', async () => {
-  const page = await console.opened('/o/:tenant/people');
+  const page = await console.opened('/o/:tenant/deleted-people');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
