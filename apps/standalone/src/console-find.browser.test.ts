@@ -103,6 +103,42 @@ describe('with a script', () => {
     await dialog.waitFor();
     expect(await dialog.count()).toBe(1);
     expect(await dialog.getByRole('checkbox').isChecked()).toBe(false);
+    const link = page.locator('nav.pages a[aria-keyshortcuts]');
+    expect(await link.getAttribute('aria-keyshortcuts')).toBe('Control+K');
+    expect(await link.getAttribute('data-key')).toBeNull();
+    await console.closed(page);
+  });
+
+  it('opens once however fast it is asked, and leads to its field on its own page', async () => {
+    const page = await console.opened('/o/:tenant');
+    await page.route('**/find', async (route) => {
+      await new Promise((done) => setTimeout(done, 300));
+      await route.continue();
+    });
+    await page.keyboard.press('/');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    await page.waitForTimeout(500);
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    await console.closed(page);
+    const own = await console.opened('/o/:tenant/find');
+    await own.keyboard.press('/');
+    expect(await own.evaluate('document.activeElement.id')).toBe('find');
+    expect(await own.getByRole('dialog').count()).toBe(0);
+    await console.closed(own);
+  });
+
+  it('takes no form away that is half filled in, where nothing can be found', async () => {
+    const page = await console.opened('/o/:tenant/new-api');
+    const audience = page.getByLabel('Audience');
+    await audience.fill('https://half.example');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    await page.route('**/find?q=**', (route) => route.fulfill({ status: 503, body: '' }));
+    await page.keyboard.type('finn');
+    await page.getByText('This part is not available now.').waitFor();
+    await page.keyboard.press('Escape');
+    expect(await audience.inputValue()).toBe('https://half.example');
     await console.closed(page);
   });
 

@@ -386,7 +386,15 @@ describe('home', () => {
     await noted({ event: 'auth.login.failed', outcome: 'failure', tenantId });
     calls.length = 0;
     const { html } = await visit('/o/initech', cookies.get('ivy') ?? '');
-    expect(calls.toSorted()).toEqual(['countSignIns', 'countTokens', 'list', 'list', 'list', 'search']);
+    expect(calls.toSorted()).toEqual([
+      'countSignIns',
+      'countTokens',
+      'list',
+      'list',
+      'list',
+      'search',
+      'search',
+    ]);
     expect(html.match(/<rect /g)).toHaveLength(5 * 24);
     expect(html).toMatch(/<bdi>3<\/bdi><\/td><td><bdi>1<\/bdi><\/td><td><bdi>2<\/bdi>/);
     expect((await visit('/o/initech?by=day', cookies.get('ivy') ?? '')).html.match(/<rect /g)).toHaveLength(
@@ -398,7 +406,10 @@ describe('home', () => {
     const failed = { event: 'auth.login.failed', outcome: 'failure', tenantId: 'initech' };
     const unreachable = { ...failed, reason: 'provider_unreachable', details: { provider: 'corp' } };
     await noted({ ...unreachable, details: { provider: 'forgotten' } }, Date.now() - 2 * 86_400_000);
-    for (let n = 0; n < 3; n += 1) await noted(unreachable);
+    for (let n = 0; n < 3; n += 1) await noted(unreachable, Date.now() - 60_000);
+    // Refusals of other kinds hide none of them.
+    for (let n = 0; n < 210; n += 1)
+      await noted({ event: 'token.denied', outcome: 'failure', reason: 'expired', tenantId: 'initech' });
     await noted({ ...failed, reason: 'provider_denied', details: { provider: 'asked' } });
     const { html } = await visit('/o/initech', cookies.get('ivy') ?? '');
     expect(html).toMatch(/<bdi>corp<\/bdi>(?:<\/a>)?<\/td><td><bdi>3<\/bdi>/);

@@ -49,7 +49,7 @@ describe('a new person', () => {
   it('is added from the list of people, and is to be invited next', async () => {
     expect((await at.visit(people, root)).html).toContain(`href="/console${path}"`);
     const sent = { username: 'grace', name: 'Grace Hopper', email: 'grace@acme.example' };
-    const made = await at.submit(path, root, { ...sent, phoneNumber: '+46 (70) 123-45 67' });
+    const made = await at.submit(path, root, { ...sent, phoneNumber: '+46 (0)70 123-45 67' });
     expect(made.html).toContain('The person is added');
     const userId = await on.userId(tenantId, 'grace');
     expect(await stored(userId)).toMatchObject({ ...sent, phoneNumber: '+46701234567', owner: 'api' });

@@ -2,6 +2,19 @@
 
 const switchedOff = 'tessera.console.slash';
 const link = document.querySelector('nav.pages a[aria-keyshortcuts]');
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+const chord = isMac ? 'Meta+K' : 'Control+K';
+let isOpening = false;
+
+const isSlashOn = () => localStorage.getItem(switchedOff) === null;
+
+/** Shows the keys that open it now. */
+function showKeys() {
+  if (!(link instanceof HTMLElement)) return;
+  link.setAttribute('aria-keyshortcuts', isSlashOn() ? `/ ${chord}` : chord);
+  if (isSlashOn()) link.dataset['key'] = '/';
+  else delete link.dataset['key'];
+}
 
 /** What people write into, or choose from. @param {EventTarget | null} target */
 const takesKeys = (target) =>
@@ -15,45 +28,56 @@ function offerSwitch() {
     const box = option.querySelector('input');
     if (box === null) continue;
     option.hidden = false;
-    box.checked = localStorage.getItem(switchedOff) === null;
+    box.checked = isSlashOn();
     box.addEventListener('change', () => {
       if (box.checked) localStorage.removeItem(switchedOff);
       else localStorage.setItem(switchedOff, 'off');
+      showKeys();
     });
   }
 }
 
-/** @param {string} address */
-async function open(address) {
-  const answer = await fetch(address, { redirect: 'manual' }).catch(() => undefined);
+/** What the page has, or where it is, if it does not come: a session that has ended begins anew there. @param {HTMLAnchorElement} way */
+async function contentOf(way) {
+  const answer = await fetch(way.href, { redirect: 'manual' }).catch(() => undefined);
   const page = answer?.ok ? await answer.text() : '';
-  const found = new DOMParser().parseFromString(page, 'text/html').querySelector('.find');
-  // A session that has ended begins anew there.
-  if (found === null) return location.assign(address);
+  return new DOMParser().parseFromString(page, 'text/html').querySelector('.find') ?? way.cloneNode(true);
+}
+
+/** @param {HTMLAnchorElement} way */
+async function open(way) {
+  const content = await contentOf(way);
   const dialog = document.createElement('dialog');
   dialog.className = 'finds';
   dialog.setAttribute('closedby', 'any');
-  dialog.setAttribute('aria-label', found.querySelector('h1')?.textContent ?? '');
-  dialog.append(found);
+  dialog.setAttribute('aria-label', way.textContent ?? '');
+  dialog.append(content);
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
-  found.querySelector('input')?.focus();
+  dialog.querySelector('input')?.focus();
   offerSwitch();
 }
 
 if (link instanceof HTMLAnchorElement) {
-  link.dataset['key'] = '/';
+  showKeys();
   document.addEventListener('keydown', (event) => {
-    if (event.isComposing || event.repeat || document.querySelector('dialog[open]') !== null) return;
-    const isChord = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k';
+    if (event.isComposing || event.repeat || isOpening || document.querySelector('dialog[open]') !== null)
+      return;
+    const isChord =
+      (isMac ? event.metaKey : event.ctrlKey) && !event.altKey && event.key.toLowerCase() === 'k';
     const isSlash =
       event.key === '/' &&
       !(event.ctrlKey || event.metaKey || event.altKey || takesKeys(event.target)) &&
-      localStorage.getItem(switchedOff) === null;
+      isSlashOn();
     if (!isChord && !isSlash) return;
     event.preventDefault();
-    void open(link.href);
+    const here = document.querySelector('main .find input');
+    if (here instanceof HTMLElement) return here.focus();
+    isOpening = true;
+    void open(link).finally(() => {
+      isOpening = false;
+    });
   });
 }
 offerSwitch();

@@ -124,6 +124,18 @@ export class OAuthError extends Error {
   }
 }
 
+const noRefusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'authorization_pending',
+  'slow_down',
+  'server_error',
+  'temporarily_unavailable',
+]);
+
+/** Whether an error refuses nothing: it is of normal operation, as for a poll that comes early, or of a server. */
+export function isNoRefusal({ code }: OAuthError): boolean {
+  return noRefusals.has(code);
+}
+
 /**
  * The phase of a request that is refused because of a server of others: many may be, so that they are not logged one by
  * one.

@@ -20,6 +20,19 @@ function resultsOf(form) {
  */
 const isPage = (answer) => answer.ok && answer.type !== 'opaqueredirect';
 
+/**
+ * Says to who cannot see it what was found, or to everybody that nothing could be.
+ * @param {HTMLFormElement} form
+ * @param {string | undefined} text
+ * @param {boolean} isUnseen
+ */
+function say(form, text, isUnseen) {
+  const status = form.querySelector('[role=status]');
+  if (!(status instanceof HTMLElement)) return;
+  status.classList.toggle('unseen', isUnseen);
+  status.textContent = text ?? status.dataset['failed'] ?? '';
+}
+
 /** @param {HTMLFormElement} form */
 async function follow(form) {
   asked.abort();
@@ -31,17 +44,20 @@ async function follow(form) {
   try {
     const answer = await fetch(address, { signal: asked.signal, redirect: 'manual' });
     const page = isPage(answer) ? await answer.text() : '';
+    if (!form.isConnected) return;
     const found = new DOMParser().parseFromString(page, 'text/html').querySelector('.results');
     const results = resultsOf(form);
     if (found instanceof HTMLElement && results !== null) {
       const wasInside = results.contains(document.activeElement);
       results.replaceWith(found);
-      const status = form.querySelector('[role=status]');
-      if (status !== null) status.textContent = found.dataset['found'] ?? '';
+      say(form, found.dataset['found'] ?? '', true);
       if (wasInside && field instanceof HTMLElement) field.focus();
       // What a dialog shows is no address of the page behind it.
       if (form.closest('dialog') === null) history.replaceState(null, '', address);
       document.dispatchEvent(new Event('shown'));
+    } else if (form.closest('dialog') !== null) {
+      // Behind it may be a form that is half filled in.
+      say(form, undefined, false);
     } else {
       // The field has the focus there, too.
       address.hash = field?.id ?? '';

@@ -1,7 +1,7 @@
 import { refusalDetails, type AuditBatch } from '@tessera/audit';
 import { ClientRefusal } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
-import { OAuthError, type ErrorCode } from '@tessera/oauth';
+import { isNoRefusal, OAuthError, type ErrorCode } from '@tessera/oauth';
 
 /**
  * The reason why a request was denied, for the audit trail and the metrics. The client never sees it, so that a
@@ -40,15 +40,8 @@ export function auditReasonOf(error: unknown): string | undefined {
   return cause instanceof AuditReason || cause instanceof ClientRefusal ? cause.reason : undefined;
 }
 
-/** Errors of normal operation, server errors, and requests too malformed to attribute to a client. */
-const unaudited: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'authorization_pending',
-  'slow_down',
-  'invalid_request',
-  'unsupported_grant_type',
-  'server_error',
-  'temporarily_unavailable',
-]);
+/** Requests too malformed to attribute to a client. */
+const malformed: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['invalid_request', 'unsupported_grant_type']);
 
 const eventNames: Partial<Record<ErrorCode, string>> = {
   invalid_client: 'client.auth_failed',
@@ -59,7 +52,7 @@ const eventNames: Partial<Record<ErrorCode, string>> = {
 /** What the audit row of a denied request says about it, as claimed by the request. */
 export interface AuditedRequest {
   readonly clientId: string;
-  /** Of a client that has proved who it is. */
+  /** Once the application is known. */
   readonly tenantId?: string;
   readonly ipAddress: string;
   readonly details?: Readonly<Record<string, string>>;
@@ -75,7 +68,12 @@ export async function auditDenied<T>(
   try {
     return await work();
   } catch (error) {
-    if (error instanceof OAuthError && !unaudited.has(error.code) && !isAudited(error)) {
+    if (
+      error instanceof OAuthError &&
+      !isNoRefusal(error) &&
+      !malformed.has(error.code) &&
+      !isAudited(error)
+    ) {
       const event = eventNames[error.code] ?? 'token.denied';
       const reason = auditReasonOf(error) ?? error.code;
       const claimed = typeof request === 'function' ? request() : request;

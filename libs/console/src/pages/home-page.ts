@@ -1,8 +1,8 @@
-import { AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
+import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { MailService } from '@tessera/proto-gen/admin-mail';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { readQuery, type List } from '@tessera/pages';
-import { timestampMs } from '@tessera/rpc';
+import { timestampFromMs } from '@tessera/rpc';
 import { shortList, timeOrNone } from '../cells.ts';
 import { keysOf, keyStates } from './keys/keys-page.ts';
 import { saidOfPart } from '../shown-refusals.ts';
@@ -12,8 +12,10 @@ import { signIns, tokens, type Activity } from './trail/activity-plots.ts';
 import { clientCell, eventCell, outcomeCell, subjectCell } from './trail/event-words.ts';
 
 const shown = 5;
-/** Refusals among which those of providers are looked for. */
-const lookedThrough = 200;
+/** Failed sign-ins among which those of providers are looked for. */
+const lookedThrough = 1000;
+/** For which a provider is to blame. */
+const failures: ReadonlySet<string> = new Set(['provider_unreachable', 'provider_invalid']);
 const dayMs = 86_400_000;
 
 /**
@@ -25,13 +27,14 @@ export const homePage: ConsolePage = {
     const tenantId = param(visit, 'tenant');
     const by = readQuery(visit.request).get('by') === 'day' ? 'day' : 'hour';
     const keysPath = pathOf(tenantId, 'keys');
-    const [signedIn, issued, invited, locked, mail, refusals, keys] = await Promise.all([
+    const [signedIn, issued, invited, locked, mail, providers, refusals, keys] = await Promise.all([
       signIns(visit, by).catch((error: unknown) => saidOfPart(error)),
       tokens(visit, by).catch((error: unknown) => saidOfPart(error)),
       people(visit, 'Invited, and not here yet', { invited: true }),
       people(visit, 'Locked by an administrator', { status: 'locked' }),
       unsentMail(visit).catch((error: unknown) => saidOfPart(error)),
-      refusalsOf(visit).catch((error: unknown) => saidOfPart(error)),
+      failingProviders(visit).catch((error: unknown) => saidOfPart(error)),
+      lastRefusals(visit).catch((error: unknown) => saidOfPart(error)),
       visit.opens(keysPath) ? signingKeys(visit).catch((error: unknown) => saidOfPart(error)) : undefined,
     ]);
     // The API has answered: they may know this organization.
@@ -43,13 +46,13 @@ export const homePage: ConsolePage = {
       { title: 'Mail that could not be sent yet', ...shownOrRefused(mail) },
       {
         title: 'Providers that failed in the last day',
-        ...shownOrRefused(typeof refusals === 'string' ? refusals : refusals.providers),
+        ...shownOrRefused(providers),
         all: `${trail}?event=auth.login.failed`,
       },
       ...(keys === undefined ? [] : [{ title: 'Signing keys', ...shownOrRefused(keys), all: keysPath }]),
       {
         title: 'The last refusals',
-        ...shownOrRefused(typeof refusals === 'string' ? refusals : refusals.last),
+        ...shownOrRefused(refusals),
         all: `${trail}?outcome=failure`,
       },
     ];
@@ -103,37 +106,34 @@ async function unsentMail(visit: Visit): Promise<List> {
   return shortList('Mail that could not be sent yet', ['To', 'Kind', 'Why'], rows, 'None.');
 }
 
-/** The latest refusals, and what of them providers are to blame for. */
-async function refusalsOf(visit: Visit): Promise<{ readonly last: List; readonly providers: List }> {
+async function lastRefusals(visit: Visit): Promise<List> {
   const tenantId = param(visit, 'tenant');
-  const request = { tenantId, outcome: 'failure', pageSize: lookedThrough };
+  const request = { tenantId, outcome: 'failure', pageSize: shown };
   const { events } = await visit.api(AuditService).search(request, visit.call());
-  const rows = events
-    .slice(0, shown)
-    .map((event) => [
-      timeOrNone(event.time),
-      eventCell(event),
-      outcomeCell(event, tenantId),
-      subjectCell(event, tenantId),
-      clientCell(event, tenantId),
-    ]);
+  const rows = events.map((event) => [
+    timeOrNone(event.time),
+    eventCell(event),
+    outcomeCell(event, tenantId),
+    subjectCell(event, tenantId),
+    clientCell(event, tenantId),
+  ]);
   const columns = ['When', 'What', 'Outcome', 'Person', 'Application'];
-  return {
-    last: shortList('The last refusals', columns, rows, 'None.'),
-    providers: providersIn(events, tenantId),
-  };
+  return shortList('The last refusals', columns, rows, 'None.');
 }
 
-/** Sign-ins that a provider could not complete, each provider once with the last of them. */
-function providersIn(events: readonly AuditEvent[], tenantId: string): List {
-  const since = Date.now() - dayMs;
-  const failed = events.filter(
-    ({ reason, time, details }) =>
-      (reason === 'provider_unreachable' || reason === 'provider_invalid') &&
-      (details['provider'] ?? '') !== '' &&
-      time !== undefined &&
-      timestampMs(time) >= since,
+/** Sign-ins of the last day that a provider could not complete, each provider once with the last of them. */
+async function failingProviders(visit: Visit): Promise<List> {
+  const tenantId = param(visit, 'tenant');
+  const { events, nextPageToken } = await visit.api(AuditService).search(
+    {
+      tenantId,
+      event: 'auth.login.failed',
+      startTime: timestampFromMs(Date.now() - dayMs),
+      pageSize: lookedThrough,
+    },
+    visit.call(),
   );
+  const failed = events.filter(({ reason, details }) => failures.has(reason) && details['provider']);
   const names = [...new Set(failed.map(({ details }) => details['provider'] ?? ''))];
   const rows = names.flatMap((name) => {
     const own = failed.filter(({ details }) => details['provider'] === name);
@@ -147,7 +147,9 @@ function providersIn(events: readonly AuditEvent[], tenantId: string): List {
       ]);
   });
   const columns = ['Provider', 'How often', 'Last time', 'Outcome'];
-  return shortList('Providers that failed in the last day', columns, rows, 'None.');
+  const none =
+    nextPageToken === '' ? 'None.' : 'None among the latest failed sign-ins. There are more of them.';
+  return shortList('Providers that failed in the last day', columns, rows, none);
 }
 
 /** The keys that sign now or next. */

@@ -1,12 +1,5 @@
-import { readAssertion, receivedText, receivedUri, type OAuthError } from '@tessera/oauth';
+import { isNoRefusal, readAssertion, receivedText, receivedUri, type OAuthError } from '@tessera/oauth';
 import type { DirectoryClient } from '../directory-client-types.ts';
-
-const ordinary: ReadonlySet<string> = new Set([
-  'authorization_pending',
-  'slow_down',
-  'server_error',
-  'temporarily_unavailable',
-]);
 
 /**
  * A refusal of a client with what the access log says of it. The client is named if it is known, because what was sent
@@ -17,7 +10,7 @@ export function refusedClient(
   directory: Pick<DirectoryClient, 'hasCached'>,
   { clientId, phase, reason }: { clientId: string; phase: string; reason: string | undefined },
 ): OAuthError {
-  if (ordinary.has(error.code)) return error;
+  if (isNoRefusal(error)) return error;
   const unknown = error.code === 'invalid_client' ? 'unknown_client' : undefined;
   return error.withRefusal({
     clientId: directory.hasCached(clientId) ? clientId : unknown,

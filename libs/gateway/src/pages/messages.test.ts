@@ -110,7 +110,8 @@ describe('the messages of the pages', () => {
   });
 
   it('write email in one way', () => {
-    const english = Object.entries(readOurs('en')).flat();
+    // A name may be what a service says, which peers of any version compare.
+    const english = Object.values(readOurs('en'));
     expect(english.filter((sentence) => /e-mail/i.test(sentence))).toEqual([]);
   });
 

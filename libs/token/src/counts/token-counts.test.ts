@@ -112,6 +112,9 @@ describe('counts of token requests', () => {
       .exchange('service', { grantType: 'client_credentials', scope: 'no.such' })
       .catch(() => undefined);
     await on.exchange('nobody', { grantType: 'client_credentials' }).catch(() => undefined);
+    // A poll that comes early is refused nothing (RFC 8628 §3.5).
+    const deviceCode = on.device.start('td_');
+    await on.exchange('web', { grantType: 'device_code', deviceCode }).catch(() => undefined);
     await on.close();
     const { rows } = await database.query<{ readonly issued: number; readonly refused: number }>({
       name: 'test.counts',

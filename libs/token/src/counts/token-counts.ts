@@ -99,7 +99,9 @@ export function countTokenRequests({
   const writing = repeat(flush, {
     pauseMs,
     startsWithPause: true,
-    onError: (error) => log.warn({ err: error }, 'cannot write how many tokens were issued'),
+    onError(error, failures) {
+      if (failures === 1) log.warn({ err: error }, 'cannot write how many tokens were issued');
+    },
   });
   return {
     add(tenantId, outcome) {

@@ -5,6 +5,7 @@ import type { Runtime } from '@tessera/process';
 import {
   grantTypeByContractName,
   grantTypes,
+  isNoRefusal,
   OAuthError,
   parseScope,
   temporarilyUnavailable,
@@ -74,9 +75,9 @@ export async function exchange(
 
 /** Who asks for tokens. */
 interface Asking {
-  /** As claimed, until the client is authenticated. */
+  /** As claimed, until the application is known. */
   clientId: string;
-  /** Once the client is authenticated. */
+  /** Once the application is known; a public client proves nothing. */
   tenantId?: string;
   readonly ipAddress: string;
 }
@@ -156,7 +157,7 @@ async function observed(
   } catch (error) {
     exchanges.labels(grant, error instanceof OAuthError ? error.code : 'internal').inc();
     if (!(error instanceof OAuthError)) throw error;
-    if (from.tenantId !== undefined) counts.add(from.tenantId, 'refused');
+    if (from.tenantId !== undefined && !isNoRefusal(error)) counts.add(from.tenantId, 'refused');
     throw refusedClient(error, directory, {
       clientId: clientIdOf(error) ?? from.clientId,
       phase,

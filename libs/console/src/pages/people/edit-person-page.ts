@@ -46,7 +46,7 @@ export const editPersonPage: ConsolePage = formPage<User>({
 
 function inputsOf(user: User): readonly Input[] {
   const { username, name, email, phoneNumber } = personInputs(user, {
-    emailHint: 'They can sign in with it. Another address ends links that were sent before.',
+    emailHint: 'They can sign in with it. Changing it invalidates links already sent.',
   });
   const more = [
     { name: 'givenName', label: 'Given name', kind: 'text', value: user.givenName, longest: 200 },
@@ -60,7 +60,7 @@ function verifiedInput({ emailVerified }: User): Input {
   const options =
     emailVerified === true
       ? [
-          { value: 'keep', label: 'Leave it verified', hint: 'A new address begins unverified.', isOn: true },
+          { value: 'keep', label: 'Leave it verified', hint: 'A new address starts unverified.', isOn: true },
           { value: 'yes', label: 'Verified, also if you change the address', isOn: false },
           { value: 'no', label: 'Not verified', isOn: false },
         ]

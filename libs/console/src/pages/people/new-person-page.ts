@@ -56,8 +56,9 @@ function sendAdded(visit: Visit, { userId }: User): FastifyReply {
 
 /** Whether somebody with this user name was deleted and can be restored. */
 async function hasNamesake(visit: Visit, username: string): Promise<boolean> {
-  const request = { tenantId: param(visit, 'tenant'), search: username, pageSize: 1 };
-  return (await visit.api(UsersService).listDeleted(request, visit.call())).users.length > 0;
+  const request = { tenantId: param(visit, 'tenant'), search: username };
+  const { users } = await visit.api(UsersService).listDeleted(request, visit.call());
+  return users.some((user) => user.username.toLowerCase() === username.toLowerCase());
 }
 
 function sendWhich(visit: Visit, sent: Sent, username: string): FastifyReply {

@@ -50,7 +50,7 @@ export const peopleRows: readonly ConsolePageRow[] = [
   {
     ...grave,
     path: `${person}/linked/:linked/remove`,
-    title: 'Remove this sign-in?',
+    title: 'Remove sign-in with this provider?',
     who: removes,
     page: removeLinkedPage,
   },

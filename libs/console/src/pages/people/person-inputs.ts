@@ -48,12 +48,12 @@ export function personInputs(
   };
 }
 
-/** What was entered there; a number is stored without spaces, brackets and dashes. */
+/** What was entered there; a number is stored without spaces, brackets, dashes, and a zero that is for calls at home. */
 export function personFrom(sent: Sent): Named {
   return {
     username: sent.text('username'),
     name: sent.text('name'),
     email: sent.text('email'),
-    phoneNumber: sent.text('phoneNumber').replaceAll(/[\s().-]/g, ''),
+    phoneNumber: sent.text('phoneNumber').replaceAll(/\(0\)|[\s().-]/g, ''),
   };
 }

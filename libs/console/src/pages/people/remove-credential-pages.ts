@@ -89,5 +89,5 @@ export const removeLinkedPage = removal({
   isLastFactor: () => false,
   message: '{name} can no longer sign in with this provider, and is signed out everywhere.',
   label: 'Remove this sign-in',
-  title: 'The sign-in is removed',
+  title: 'Sign-in with this provider removed',
 });

@@ -141,6 +141,18 @@ describe('GET /approvals', () => {
     expect(gateway.requests('listBackchannelAuthentications')).toEqual([]);
   });
 
+  it('shows the request that was to be reviewed once they have signed in again', async () => {
+    const gateway = open({ getSession: () => ({ session: { ...session, authentication: { time: 0 } } }) });
+    const { body } = await get(gateway, '/approvals?request=r2');
+    expect(body).toContain('name="request" value="r2"');
+    const decided = await post(gateway, {
+      request: 'r2',
+      decision: 'approve',
+      csrf: csrf(purpose.decide('r2')),
+    });
+    expect(decided.headers.location).toBe('/approvals?request=r2');
+  });
+
   it('offers to sign out of a session of another tenant', async () => {
     const { statusCode, body } = await get(open(), '/approvals?tenant=globex');
     expect(statusCode).toBe(400);
@@ -161,7 +173,7 @@ describe('POST /approvals', () => {
     const strict = { TESSERA_APPROVAL_MAX_AGE: '10m' };
     const gateway = open({ getSession: () => ({ session: old }) }, strict);
     const answer = await post(gateway, decide);
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/approvals']);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/approvals?request=r1']);
     expect(gateway.requests('decideBackchannelAuthentication')).toEqual([]);
     const recent = { ...session, authentication: { time: now - 600 } };
     const other = open({ getSession: () => ({ session: recent }) }, strict);

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
 import type { PendingRequest } from '@tessera/proto-gen/device';
-import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pages';
+import { readForm, readQuery, redirectToPage, shownParameter, withParameters } from '@tessera/pages';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { checkForm, fieldsOfForm, purpose } from '../form.ts';
 import { organizationName } from '../organization-name.ts';
@@ -29,10 +29,11 @@ const load: PageHandler = async (context) => {
     return reply.header('cache-control', 'no-store').redirect(elsewhere + approvalsPath(), 302);
   }
   const person = await signedInPerson(context);
+  const named = shownParameter(readQuery(request), 'request');
   if (person === undefined) {
     const problem = await tenantProblem(context, tenantId);
     return problem === undefined
-      ? sendSignIn(context, signInFor(tenantId), undefined)
+      ? sendSignIn(context, signInFor(tenantId, { requestId: named }), undefined)
       : sendTenantForm(context, {
           path: '/approvals',
           purpose: 'review your requests',
@@ -43,9 +44,9 @@ const load: PageHandler = async (context) => {
         });
   }
   if (tenantId !== '' && tenantId !== person.session.tenantId)
-    return sendElsewhere(context, signInFor(tenantId));
-  if (!person.fresh) return sendSignIn(context, signInFor(person.session.tenantId), person);
-  const named = shownParameter(readQuery(request), 'request');
+    return sendElsewhere(context, signInFor(tenantId, { requestId: named }));
+  if (!person.fresh)
+    return sendSignIn(context, signInFor(person.session.tenantId, { requestId: named }), person);
   return sendList(context, person.session, named, takeOutcome(context));
 };
 
@@ -53,17 +54,18 @@ const load: PageHandler = async (context) => {
 const act: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
+  const requestId = shownParameter(form, 'request');
   if (pageOfForm(form) !== undefined) {
     const tenantId = shownParameter(form, 'tenant');
     checkForm(app, request, form, purpose.signInTo(tenantId));
-    const place = signInFor(tenantId, shownParameter(form, 'client_id'));
+    const place = placeOf(form);
     const answer = await continueSignIn(context, place, form);
-    return answer === 'signed_in' ? redirect(context) : answer;
+    return answer === 'signed_in' ? redirect(context, requestId) : answer;
   }
   const person = await signedInPerson(context);
   // The session ended or became too old in the meantime: sign in first, then show the list again.
-  if (person?.fresh !== true) return redirect(context);
-  const signIn = (clientId: string) => signInFor(person.session.tenantId, clientId);
+  if (person?.fresh !== true) return redirect(context, requestId);
+  const signIn = (clientId: string) => signInFor(person.session.tenantId, { clientId, requestId });
   const answer = await decideFromForm(context, form, person, signIn, (call, options) =>
     gateway.peers.backchannel.decideBackchannelAuthentication(call, options),
   );
@@ -74,15 +76,21 @@ export const approvalsPage = { load, act } satisfies GatewayPage;
 
 /** Goes on after a sign-in at a provider. */
 export function resumeApprovals(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {
-  const place = signInFor(shownParameter(fields, 'tenant'), shownParameter(fields, 'client_id'));
-  return { place, signedIn: () => redirect(context) };
+  return { place: placeOf(fields), signedIn: () => redirect(context, shownParameter(fields, 'request')) };
 }
 
-function redirect({ reply }: PageContext): FastifyReply {
-  return redirectToPage(reply, approvalsPath());
+/** @param requestId the one that is shown with its buttons; the first one unless given */
+function redirect({ reply }: PageContext, requestId = ''): FastifyReply {
+  return redirectToPage(reply, withParameters(approvalsPath(), { request: requestId }));
 }
 
-function signInFor(tenantId: string, clientId = '') {
+const placeOf = (fields: ReadonlyMap<string, string>) =>
+  signInFor(shownParameter(fields, 'tenant'), {
+    clientId: shownParameter(fields, 'client_id'),
+    requestId: shownParameter(fields, 'request'),
+  });
+
+function signInFor(tenantId: string, { clientId = '', requestId = '' } = {}) {
   return signInToPage({
     path: '/approvals',
     page: { name: OwnPage_Name.APPROVALS, tenantId, clientId },
@@ -91,6 +99,7 @@ function signInFor(tenantId: string, clientId = '') {
     fields: [
       { name: 'tenant', value: tenantId },
       { name: 'client_id', value: clientId },
+      ...(requestId === '' ? [] : [{ name: 'request', value: requestId }]),
     ],
   });
 }

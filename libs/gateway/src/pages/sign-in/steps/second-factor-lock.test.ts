@@ -99,7 +99,13 @@ describe('a second factor', () => {
   });
 
   it.each([
-    ['a code', totp, 'data-passkey="get"', 'Recovery codes have to wait as long.', 'Without your device'],
+    [
+      'a code',
+      totp,
+      'data-passkey="get"',
+      'Recovery codes are locked for the same time.',
+      'Without your device',
+    ],
     ['a recovery code', recovery, 'data-passkey="get"', '<details open>', 'Wrong code'],
     ['a passkey', asked, 'name="recovery_code"', '<details open>', "can't be used"],
     ['a passkey in place of a code', instead, 'name="totp_code"', 'Without your device', 'have to wait'],

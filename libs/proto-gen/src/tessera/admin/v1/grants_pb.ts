@@ -302,7 +302,7 @@ export type TokenCount = Message<"tessera.admin.v1.TokenCount"> & {
   issued: bigint;
 
   /**
-   * Of applications that were known: a wrong secret is not here.
+   * Of applications that were known: a wrong secret is not here, and anybody can ask as a public client.
    *
    * @generated from field: int64 refused = 3;
    */
