@@ -8,7 +8,7 @@ import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import { checkForm, fieldsOfForm, purpose } from '../form.ts';
-import { organizationName } from '../organization-name.ts';
+import { organizationName } from '../looks/tenant-looks.ts';
 import type { GatewayPage, PageContext } from '../page-context.ts';
 import { sendPage } from '../send-page.ts';
 import { accountPageNamed, accountPath, accountPaths, type AccountPageName } from '../paths.ts';

@@ -5,7 +5,7 @@ import type { PendingRequest } from '@tessera/proto-gen/device';
 import { readForm, readQuery, redirectToPage, shownParameter, withParameters } from '@tessera/pages';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { checkForm, fieldsOfForm, purpose } from '../form.ts';
-import { organizationName } from '../organization-name.ts';
+import { organizationName } from '../looks/tenant-looks.ts';
 import type { GatewayPage, PageHandler, PageContext } from '../page-context.ts';
 import { sendPage } from '../send-page.ts';
 import { approvalsPath } from '../paths.ts';

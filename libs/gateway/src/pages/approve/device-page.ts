@@ -7,7 +7,7 @@ import { antiForgery, readForm, readQuery, redirectToPage, shownParameter } from
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 
 import { checkForm, fieldsOfForm, purpose } from '../form.ts';
-import { organizationName } from '../organization-name.ts';
+import { organizationName } from '../looks/tenant-looks.ts';
 import type { GatewayPage, PageHandler, PageContext } from '../page-context.ts';
 import { sendPage, sendPageError } from '../send-page.ts';
 import { devicePath } from '../paths.ts';

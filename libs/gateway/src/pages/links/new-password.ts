@@ -3,8 +3,7 @@ import { OAuthError, type otherPaths } from '@tessera/oauth';
 import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
 import { fieldsOfForm } from '../form.ts';
 import type { PageContext } from '../page-context.ts';
-import { problemSentence } from '../problem-sentence.ts';
-import { sendPage, sendPageError, type Page } from '../send-page.ts';
+import { type Page, problemSentence, sendPage, sendPageError } from '../send-page.ts';
 import type { PasskeyAsked } from '../sign-in/steps/passkey-pages.ts';
 
 /** A form with which a person chooses a password. */

@@ -6,7 +6,7 @@ import { readForm, readQuery, redirectToPage, shownParameter } from '@tessera/pa
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import { checkForm, purpose } from '../form.ts';
-import { organizationName } from '../organization-name.ts';
+import { organizationName } from '../looks/tenant-looks.ts';
 import type { GatewayPage, PageContext, PageHandler } from '../page-context.ts';
 import { sendPage } from '../send-page.ts';
 import { passwordPath } from '../paths.ts';

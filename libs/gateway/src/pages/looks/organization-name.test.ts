@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { antiForgery } from '@tessera/pages';
-import { browserId, cookie, now, openForAda, session } from '../testing/ada-browser.ts';
-import type { Behaviours } from '../testing/fake-services.ts';
-import { purpose } from './form.ts';
+import { browserId, cookie, now, openForAda, session } from '../../testing/ada-browser.ts';
+import type { Behaviours } from '../../testing/fake-services.ts';
+import { purpose } from '../form.ts';
 
 const name = 'Acme & Sons';
 const named: Behaviours = { getTenantLooks: () => ({ name }) };
