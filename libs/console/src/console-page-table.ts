@@ -39,7 +39,6 @@ export const pageTable: readonly ConsolePageRow[] = [
   },
   { ...anyone, path: '/start', title: 'Sign in to the console', page: startPage },
   { ...anyone, path: '/callback', title: 'Sign in to the console', page: callbackPage },
-  { ...anyone, path: '/sign-out', title: 'Sign out of the console?', label: 'Sign out', page: signOutPage },
   { ...anyone, path: '/signed-out', title: 'You are signed out of the console', page: signedOutPage },
   {
     ...own,
@@ -103,6 +102,7 @@ export const pageTable: readonly ConsolePageRow[] = [
   ...accessRows,
   ...trailRows,
   ...keysRows,
+  { ...anyone, path: '/sign-out', title: 'Sign out of the console?', label: 'Sign out', page: signOutPage },
 ];
 
 /** Pages that nobody looks for: they send the browser elsewhere, or are shown after something. */
