@@ -90,6 +90,30 @@ describe('with a script', () => {
     await console.closed(page);
   });
 
+  it('opens the first of what it found with Enter', async () => {
+    const page = await console.opened('/o/:tenant/settings');
+    await page.keyboard.press('/');
+    const dialog = page.getByRole('dialog', { name: 'Find' });
+    await dialog.waitFor();
+    await page.keyboard.type('fabian');
+    await dialog.getByRole('link', { name: 'Fabian Looked-For' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Fabian Looked-For' }).waitFor();
+    await console.closed(page);
+  });
+
+  it('says that the session has ended, and leads to a sign-in with Enter', async () => {
+    const page = await console.opened('/o/:tenant/settings');
+    await page.keyboard.press('/');
+    await page.getByRole('dialog').waitFor();
+    await page.context().clearCookies();
+    await page.keyboard.type('fabian');
+    await page.getByText('You are signed out. Press Enter').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/console\/sign-in\?/);
+    await console.closed(page);
+  });
+
   it('closes with Escape, and opens with Ctrl+K also where one key alone was switched off (WCAG 2.2, 2.1.4)', async () => {
     const page = await console.opened('/o/:tenant');
     const dialog = page.getByRole('dialog');

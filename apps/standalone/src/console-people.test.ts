@@ -234,3 +234,28 @@ describe('what was deleted', () => {
     expect(html).toMatch(/href="\/console\/o\/acme\/deleted-people">Back</);
   });
 });
+
+it.each([
+  ['Update', { user: { status: 'disabled' }, updateMask: 'status' }],
+  ['Update', { user: { status: 'locked' }, updateMask: 'status', validateOnly: true, impact: true }],
+  ['Update', { user: { roles: ['tessera.auditor'] }, updateMask: 'roles', takeOver: true }],
+  ['Delete', {}],
+] as const)('an operator shuts nobody out of their own account: %s %o', async (name, fields) => {
+  const userId = await on.userId('ops', 'root');
+  const token = await on.tokenOfPerson('ops', userId);
+  const before = await on.everything();
+  const whose = 'user' in fields ? { ...fields, user: { ...fields.user, userId } } : { ...fields, userId };
+  const refused = await on.post(
+    `tessera.admin.v1.UsersService/${name}`,
+    { tenantId: 'ops', ...whose },
+    token,
+  );
+  expect(refused.body).toMatchObject({
+    code: 'failed_precondition',
+    message: expect.stringMatching(/^You cannot .* another administrator\.$/) as string,
+  });
+  expect(await on.everything()).toBe(before);
+  // The name is nothing that lets them in.
+  const named = { tenantId: 'ops', user: { userId, name: 'Root' }, updateMask: 'name', takeOver: true };
+  expect((await on.post('tessera.admin.v1.UsersService/Update', named, token)).status).toBe(200);
+});

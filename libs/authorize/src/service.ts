@@ -18,7 +18,7 @@ import {
 } from './messages.ts';
 import type { AnswerFromProvider } from './interaction/answer-from-provider.ts';
 import type { EndProviderSessions } from './logout/provider-logout.ts';
-import type { PasswordLockOf } from './limits/password-lock.ts';
+import type { LockOf } from './limits/person-lock.ts';
 import type { ChangeOwnPassword } from './methods/password/own-password.ts';
 import type { Logout } from './logout/end-session.ts';
 import type { CountEndedConsents } from './consent/count-consents.ts';
@@ -35,7 +35,7 @@ export interface AuthorizeDeps {
   readonly logout: Logout;
   readonly endProviderSessions: EndProviderSessions;
   readonly changeOwnPassword: ChangeOwnPassword;
-  readonly passwordLockOf: PasswordLockOf;
+  readonly lockOf: LockOf;
   readonly codes: Codes;
   readonly sessionsOfGrants: SessionsOfGrants;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
@@ -124,7 +124,7 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
     },
 
     async getLock(person, call) {
-      return { endsAtMs: BigInt(await deps.passwordLockOf(person, call.onward())) };
+      return { endsAtMs: BigInt(await deps.lockOf(person, call.onward())) };
     },
 
     async countEndedSessions({ ends }, call) {

@@ -27,7 +27,7 @@ import { createGuessLimits, limitsOf } from './limits/guess-limits.ts';
 import { createTellOfWrongCodes } from './limits/tell-of-wrong-codes.ts';
 import type { SignInLimits } from './limits/guess-limits.ts';
 import { createKnownBrowserCounters } from './limits/known-browsers.ts';
-import { createPasswordLockOf } from './limits/password-lock.ts';
+import { createLockOf } from './limits/person-lock.ts';
 import { createChangeOwnPassword } from './methods/password/own-password.ts';
 import { createSteps } from './interaction/step-table.ts';
 import { createAnswerFromProvider } from './interaction/answer-from-provider.ts';
@@ -212,7 +212,7 @@ export function buildAuthorize(
       warnings: limitRepeats(log),
     }),
     changeOwnPassword,
-    passwordLockOf: createPasswordLockOf({ directoryService: peers.directory, limiter, limits, clock }),
+    lockOf: createLockOf({ directoryService: peers.directory, limiter, limits, clock }),
     presentPerson,
     codes,
     sessionsOfGrants: createSessionsOfGrants({

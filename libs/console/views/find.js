@@ -53,6 +53,20 @@ async function open(way) {
   dialog.setAttribute('aria-label', way.textContent ?? '');
   dialog.append(content);
   dialog.addEventListener('close', () => dialog.remove());
+  // Enter opens the first of what was found for exactly this; the page shows it otherwise.
+  dialog.addEventListener('submit', (event) => {
+    const results = dialog.querySelector('.results');
+    const first = results?.querySelector('a');
+    const isFor = results instanceof HTMLElement && results.dataset['search'];
+    if (
+      !isFor ||
+      isFor !== dialog.querySelector('input')?.value.trim() ||
+      !(first instanceof HTMLAnchorElement)
+    )
+      return;
+    event.preventDefault();
+    location.assign(first.href);
+  });
   document.body.append(dialog);
   dialog.showModal();
   dialog.querySelector('input')?.focus();

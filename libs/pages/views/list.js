@@ -21,16 +21,17 @@ function resultsOf(form) {
 const isPage = (answer) => answer.ok && answer.type !== 'opaqueredirect';
 
 /**
- * Says to who cannot see it what was found, or to everybody that nothing could be.
+ * Says to who cannot see it what was found, or to everybody why nothing could be.
  * @param {HTMLFormElement} form
- * @param {string | undefined} text
+ * @param {'found' | 'ended' | 'failed'} what
  * @param {boolean} isUnseen
+ * @param {HTMLElement | null} from which has the sentence; the status itself unless given
  */
-function say(form, text, isUnseen) {
+function say(form, what, isUnseen, from = form.querySelector('[role=status]')) {
   const status = form.querySelector('[role=status]');
-  if (!(status instanceof HTMLElement)) return;
+  if (status === null) return;
   status.classList.toggle('unseen', isUnseen);
-  status.textContent = text ?? status.dataset['failed'] ?? '';
+  status.textContent = from?.dataset[what] ?? '';
 }
 
 /** @param {HTMLFormElement} form */
@@ -50,14 +51,14 @@ async function follow(form) {
     if (found instanceof HTMLElement && results !== null) {
       const wasInside = results.contains(document.activeElement);
       results.replaceWith(found);
-      say(form, found.dataset['found'] ?? '', true);
+      say(form, 'found', true, found);
       if (wasInside && field instanceof HTMLElement) field.focus();
       // What a dialog shows is no address of the page behind it.
       if (form.closest('dialog') === null) history.replaceState(null, '', address);
       document.dispatchEvent(new Event('shown'));
     } else if (form.closest('dialog') !== null) {
       // Behind it may be a form that is half filled in.
-      say(form, undefined, false);
+      say(form, answer.type === 'opaqueredirect' ? 'ended' : 'failed', false);
     } else {
       // The field has the focus there, too.
       address.hash = field?.id ?? '';

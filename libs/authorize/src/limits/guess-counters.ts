@@ -36,6 +36,19 @@ export function factorSince(user: Pick<User, 'unlockedAtMs'> | undefined): strin
   return String(user?.unlockedAtMs ?? 0n);
 }
 
+/**
+ * The factor of codes of an app and of recovery codes. Those of another kind have another factor, and counters of their
+ * own.
+ */
+export const codeFactor = 'totp';
+
+/** The counters of such wrong codes of a person that an unlock ends, from browsers that are not known for them. */
+export function countersOfCodes(user: User): { readonly person: string; readonly account: string } {
+  const { tenantId, userId } = user;
+  const keyed = (key: string) => countedSince(key, factorSince(user), codeFactor);
+  return { person: keyed(personKey(tenantId, userId)), account: keyed(accountKey(tenantId, userId)) };
+}
+
 /** The counters of wrong passwords of a person, from browsers that are not known for them. */
 export function countersOfPassword(user: User): {
   readonly person: string;

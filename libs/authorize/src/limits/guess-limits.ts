@@ -53,13 +53,7 @@ export interface SignInLimits {
   readonly addressTotal: LimitRule;
 }
 
-/**
- * The factor of codes of an app and of recovery codes. Those of another kind have another factor, and counters of their
- * own.
- */
-export const codeFactor = 'totp';
-
-const daySeconds = 24 * 3600;
+export const daySeconds = 24 * 3600;
 
 /**
  * Failed codes in longer windows: after more of them the wait is longer, and with a known password nobody has more than

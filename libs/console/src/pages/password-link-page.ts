@@ -19,14 +19,19 @@ export const passwordLinkPage: ConsolePage = {
 
 async function show(visit: Visit, problem?: string): Promise<FastifyReply> {
   const user = await personOf(visit);
+  const { tenantId } = whoseOf(visit, '');
+  const { waysIn } = await visit
+    .api(UsersService)
+    .getCredentials({ tenantId, userId: user.userId }, visit.call());
   return visit.send({
     template: 'password-link',
+    ...(!waysIn.includes('password') && { title: 'Invite this person?' }),
     data: {
       name: nameOf(user),
       email: user.email,
       problem,
       path: here(visit),
-      back: pathOf(whoseOf(visit, '').tenantId, 'people', user.userId),
+      back: pathOf(tenantId, 'people', user.userId),
       fields: fieldsOf(visit, [{ name: 'etag', value: user.etag }]),
     },
   });

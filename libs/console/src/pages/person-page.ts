@@ -3,7 +3,8 @@ import { GrantsService, type Grant } from '@tessera/proto-gen/admin-grants';
 import { SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
 import { UsersService, type User, type UserCredentials } from '@tessera/proto-gen/admin-users';
 import { withParameters, type Cell, type List } from '@tessera/pages';
-import { ownerCell } from '../forms/owned.ts';
+import { timestampMs } from '@tessera/rpc';
+import { otherOwner, ownerCell } from '../forms/owned.ts';
 import { actCell, browserCell, shortList, timeCell, timeOrNone } from '../cells.ts';
 import { nameOf, statusOf } from '../shown-person.ts';
 import { param, pathOf, type ConsolePage } from '../console-visit.ts';
@@ -30,6 +31,7 @@ export const personPage: ConsolePage = {
       data: {
         path: pathOf(tenantId, 'people', userId),
         name: nameOf(user),
+        owner: otherOwner(user),
         facts: factsOf(user, credentials),
         isLocked: user.lockExpireTime !== undefined,
         isDisabled: user.status !== 'active',
@@ -47,12 +49,23 @@ export const personPage: ConsolePage = {
 
 type Fact = readonly [label: string, cell: Cell];
 
-function factsOf(user: User, { waysIn }: UserCredentials): readonly Fact[] {
+function factsOf(user: User, { waysIn, links }: UserCredentials): readonly Fact[] {
   const facts: readonly (Fact | undefined)[] = [
     ['Status', { sentence: statusOf(user) }],
-    user.lockExpireTime && ['Too many wrong passwords: locked until', timeCell(user.lockExpireTime)],
+    user.lockExpireTime && [
+      'Too many wrong passwords or codes: locked until',
+      { time: timestampMs(user.lockExpireTime), isExact: true },
+    ],
     waysIn.length === 0
-      ? (['Sign-in', { sentence: 'Nothing lets this person in. Send them a link.' }] as const)
+      ? ([
+          'Sign-in',
+          {
+            sentence:
+              links.length > 0
+                ? 'Only an open link lets this person in.'
+                : 'Nothing lets this person in. Send them a link.',
+          },
+        ] as const)
       : undefined,
     ['User name', { text: user.username }],
     ['Email address', { text: user.email }],

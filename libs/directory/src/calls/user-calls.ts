@@ -1,10 +1,13 @@
-import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import { eventBase } from '@tessera/audit';
+import { adminRoles } from '@tessera/oauth';
+import { Code, ConnectError, type CallContext, type Handlers } from '@tessera/rpc';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { passwordProblem } from '../ground/passwords/password-policy.ts';
 import type { Passwords } from '../ground/passwords/passwords.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { deletedUserCalls } from './deleted-user-calls.ts';
 import { notFound } from '../ground/refusals.ts';
+import { refuseSelf } from '../ground/refuse-self.ts';
 import { listPeople } from './list-people.ts';
 import type { RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
@@ -110,7 +113,9 @@ export function userCalls({
       const owner = writerOf(named);
       const paths = userForm.pathsOf(updateMask, entry);
       const hashed = await hashOf(updatedEntry({}, entry, paths), request, context.signal);
-      const { userId: id = '', etag = '' } = given ?? {};
+      const { userId: id = '', etag = '', status = '' } = given ?? {};
+      if (paths.some(([first]) => first === 'status') && status !== 'active')
+        refuseSelf(eventBase(context), id, { deed: 'disable or lock yourself' });
       const updated = await records.update(
         'user',
         {
@@ -123,6 +128,7 @@ export function userCalls({
           async draft(present, around) {
             const declared = userForm.parse(user, updatedUser(present, entry, paths));
             await checkAmongOthers(declared, id, around, present);
+            refuseLostRoles(present, declared, context);
             const passwordHash = hashed ?? declared.passwordHash;
             return desiredUser(declared, present, { owner, passwordHash, newUserId });
           },
@@ -133,12 +139,23 @@ export function userCalls({
     },
 
     async delete({ userId: id, owner, ...request }, context) {
+      refuseSelf(eventBase(context), id, { deed: 'delete yourself', remedy: 'Close your account' });
       const impact = await records.delete('user', { ...request, writer: writerOf(owner), id }, context);
       return impact === undefined ? {} : { impact };
     },
 
     ...deletedUserCalls({ database, records }),
   };
+}
+
+/** Throws FailedPrecondition for administrators who would lose what they administer with. */
+function refuseLostRoles(
+  present: { readonly userId: string; readonly roles: readonly string[] },
+  { roles }: { readonly roles: readonly string[] },
+  context: CallContext,
+): void {
+  if (present.roles.some((role) => adminRoles.has(role) && !roles.includes(role)))
+    refuseSelf(eventBase(context), present.userId, { deed: 'give up a role of yours that administers' });
 }
 
 /**

@@ -11,6 +11,7 @@ export { newPasswordProblem, passwordProblem } from './passwords/password-policy
 export { Passwords } from './passwords/passwords.ts';
 export type { PersonId } from './person-id.ts';
 export { notFound, refuseOtherVersion } from './refusals.ts';
+export { refuseSelf } from './refuse-self.ts';
 export { createSealing, derivedKey } from './sealing.ts';
 export { createTotpSealing, type TotpSealing } from './totp-sealing.ts';
 export { secondFactorsOfUser } from './second-factors-of-user.ts';

@@ -1,8 +1,8 @@
 import { eventBase } from '@tessera/audit';
+import { refuseSelf } from '@tessera/directory/ground';
 import { otherPaths } from '@tessera/oauth';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { invalidFields, type Handlers } from '@tessera/rpc';
-import { refuseSelf } from '../change/refuse-self.ts';
 import type { CreatedLink, PasswordLinks } from './password-links.ts';
 import type { LinkPurpose } from './password-links.postgres.ts';
 

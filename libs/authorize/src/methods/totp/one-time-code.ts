@@ -6,7 +6,8 @@ import type { BrowserCall } from '../../browser-call.ts';
 import type { Policy, Step, StepResult, Verified } from '../../visits/step.ts';
 import type { Visit } from '../../store/visit-store.ts';
 import { factorSince } from '../../limits/guess-counters.ts';
-import { codeFactor, type LimitGuesses } from '../../limits/guess-limits.ts';
+import { codeFactor } from '../../limits/guess-counters.ts';
+import type { LimitGuesses } from '../../limits/guess-limits.ts';
 
 /** What a one-time code adds to a sign-in (RFC 8176 §2). */
 export const otpMethods = ['otp', 'mfa'] as const;

@@ -1,3 +1,4 @@
+import { builtInPrefix } from '@tessera/oauth';
 import type { AuditEvent } from '@tessera/proto-gen/admin-audit';
 import { withParameters, type Cell } from '@tessera/pages';
 import { pathOf } from '../../console-visit.ts';
@@ -143,6 +144,8 @@ export function subjectCell({ subject, subjectName, clientId }: AuditEvent, tena
 
 /** The application, which may be any text that was sent. */
 export function clientCell({ clientId, event }: AuditEvent, tenantId: string): Cell {
-  const isKnown = clientId !== '' && tenantId !== '' && event !== 'client.auth_failed';
+  // Those that are built in have no record.
+  const isRecord = clientId !== '' && !clientId.startsWith(builtInPrefix);
+  const isKnown = isRecord && tenantId !== '' && event !== 'client.auth_failed';
   return { text: clientId, href: isKnown ? pathOf(tenantId, 'applications', clientId) : undefined };
 }

@@ -1,3 +1,4 @@
+import { refuseSelf } from '@tessera/directory/ground';
 import { eventBase, type AuditEvent } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Handlers } from '@tessera/rpc';
@@ -7,7 +8,6 @@ import type { UserRecord } from '@tessera/directory/records';
 import { changePerson } from '../../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../../change/factors.postgres.ts';
 import { ofAnybody } from '../../change/of-anybody.postgres.ts';
-import { refuseSelf } from '../../change/refuse-self.ts';
 import type { ChangeRuntime } from '../../mail/announce.ts';
 
 /**

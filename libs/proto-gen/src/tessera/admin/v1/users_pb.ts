@@ -216,7 +216,8 @@ export type User = Message<"tessera.admin.v1.User"> & {
   passwordHash: string;
 
   /**
-   * Until when sign-in with a password is locked after too many wrong ones; absent if it is not. Only in the answer of Get; set by the server.
+   * Until when sign-in is locked after too many wrong passwords, or codes of an app; absent if it is not. Unlock ends it. Only in the answer of Get;
+   * set by the server.
    *
    * @generated from field: google.protobuf.Timestamp lock_expire_time = 34;
    */

@@ -1946,7 +1946,7 @@ export const AuthorizeService: GenService<{
     output: typeof FinishLogoutNoticeResponseSchema;
   },
   /**
-   * GetLock says until when sign-in with a password is locked for a person, after too many wrong ones.
+   * GetLock says until when sign-in is locked for a person, after too many wrong passwords, or codes of an app.
    *
    * @generated from rpc tessera.authorize.v1.AuthorizeService.GetLock
    */
