@@ -128,6 +128,14 @@ describe.each(visitors)('$who', (visitor) => {
   );
 });
 
+it('names the organization on each of its pages, to who may see it', async () => {
+  const shown = async (path: string, username: string) =>
+    /<span class="of"><bdi>([^<]*)/.exec((await visit(path, cookies.get(username) ?? '')).html)?.[1];
+  expect(await shown('/o/initech/people', 'ivy')).toBe('initech');
+  expect(await shown('/o/ops/people', 'root')).toBe('Operators');
+  expect(await shown('/o/ops/people', 'ivy')).toBeUndefined();
+});
+
 it('shows an administrator of a tenant no other organization', async () => {
   for (const path of ['', '/people', '/applications', '/sessions', '/access', '/audit', '/why'].map(
     (part) => `/o/acme${part}`,

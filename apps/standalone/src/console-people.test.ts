@@ -12,6 +12,7 @@ import { ownRecords } from './testing/console-records.ts';
 let on: Administered;
 let at: ReturnType<typeof consoleBrowser>;
 let root: string;
+let made: ReturnType<typeof signedInConsole>;
 /** Whom a file declares. */
 let ofFile: string;
 let users: ReturnType<typeof local<typeof UsersService>>;
@@ -21,7 +22,7 @@ beforeAll(async () => {
   on.clock.set(Date.now());
   ofFile = await on.userId('acme', 'ada');
   users = local(UsersService, on.directory, 'operator', silentLog());
-  const made = signedInConsole({
+  made = signedInConsole({
     url: 'http://127.0.0.1',
     proof: new Secret(opaqueValue('', systemRandom)),
     issuer: 'https://id.example',
@@ -258,4 +259,17 @@ it.each([
   // The name is nothing that lets them in.
   const named = { tenantId: 'ops', user: { userId, name: 'Root' }, updateMask: 'name', takeOver: true };
   expect((await on.post('tessera.admin.v1.UsersService/Update', named, token)).status).toBe(200);
+});
+
+it('is offered nothing at their own page that would shut them out, nor a way in', async () => {
+  const userId = await on.userId('ops', 'root');
+  const own = made.cookieOf('ops', await on.tokenOfPerson('ops', userId), true, undefined, { userId });
+  const acts = async (cookie: string) => {
+    const { html } = await at.visit(`/o/ops/people/${userId}`, cookie);
+    return [...html.matchAll(/href="[^"]*\/people\/[^/"]+\/(link|reset|lockdown|disable|delete)"/g)].map(
+      ([, act]) => act,
+    );
+  };
+  expect(await acts(own)).toEqual([]);
+  expect(await acts(root)).toContain('lockdown');
 });

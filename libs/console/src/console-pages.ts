@@ -124,6 +124,7 @@ function visitsOf({
     const requestId = ulid(systemClock, systemRandom);
     const live = () => sessions.live(cookie);
     let opened: Opened = () => false;
+    let organization: string | undefined;
     const visit: Visit = {
       request,
       reply,
@@ -145,7 +146,12 @@ function visitsOf({
       pagesOf: (tenantId) => pagesOf(visit, tenantId),
       async askWhatOpens() {
         const { accessToken, everyTenant } = visit.session();
-        const byScopes = await byToken.openedBy(accessToken);
+        const tenantId = param(visit, 'tenant');
+        const [byScopes, name] = await Promise.all([
+          byToken.openedBy(accessToken),
+          tenantId === '' ? undefined : signIn.nameOf(tenantId, visit.call()),
+        ]);
+        organization = name;
         // What is for no single tenant is for operators.
         opened = (method) =>
           byScopes(method) && (everyTenant || declaredAccess(method).tenantField !== undefined);
@@ -167,7 +173,16 @@ function visitsOf({
         const { opens, offers } = visit;
         const navigation = navigationOf(visit, live());
         const scripts = navigation && ['list.js', 'find.js'];
-        const frame = { base: consolePaths.base, navigation, opens, offers, scripts };
+        // Who may not see an organization is not told its name.
+        const named = reply.statusCode === 403 ? undefined : organization;
+        const frame = {
+          base: consolePaths.base,
+          organization: named,
+          navigation,
+          opens,
+          offers,
+          scripts,
+        };
         return sendHtmlOf(reply, kit, { ...whole, data: { requestId, ...page.data } }, frame);
       },
     };

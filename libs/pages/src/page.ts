@@ -25,6 +25,8 @@ export interface Frame {
   readonly base: string;
   /** Beside the brand; the tenant's name, where there is one. */
   readonly tenant?: { readonly id: string; readonly name: string } | undefined;
+  /** Whom the page is about, where the product's own name is the brand. */
+  readonly organization?: string | undefined;
   readonly tenantStyle?: string | undefined;
   readonly tenantLogo?: string | undefined;
   readonly tosUri?: string | undefined;

@@ -18,6 +18,7 @@ export const personPage: ConsolePage = {
     const tenantId = param(visit, 'tenant');
     const userId = param(visit, 'person');
     const whose = { tenantId, userId };
+    const isOneself = visit.session().userId === userId;
     const { api, call } = visit;
     const [user, credentials, { sessions }, { grants }, { events }] = await Promise.all([
       api(UsersService).get(whose, call()),
@@ -32,12 +33,16 @@ export const personPage: ConsolePage = {
         path: pathOf(tenantId, 'people', userId),
         name: nameOf(user),
         owner: otherOwner(user),
+        isOneself,
         facts: factsOf(user, credentials),
         isLocked: user.lockExpireTime !== undefined,
         isDisabled: user.status !== 'active',
         hasPassword: credentials.waysIn.includes('password'),
         hasFactors: credentials.hasTotp || credentials.passkeys.length > 0,
-        ways: waysOf(credentials, pathOf(tenantId, 'people', userId)),
+        ways: waysOf(credentials, pathOf(tenantId, 'people', userId)).map((cells) =>
+          // Nobody takes a way in from themselves here.
+          isOneself ? cells.filter((cell) => !('isAct' in cell)) : cells,
+        ),
         sessions: sessionsOf(sessions, pathOf(tenantId, 'people', userId)),
         applications: applicationsOf(grants, tenantId),
         activity: activityOf(events, tenantId),
