@@ -4,7 +4,7 @@ import { confirmedOfPerson, endsOf } from '../confirmed.ts';
 /** Removes what a lost device had. */
 export const resetFactorsPage = confirmedOfPerson({
   message:
-    'The authenticator app, recovery codes and passkeys of {name} are removed. They set up new ones at their next sign-in.',
+    'The authenticator app, recovery codes and passkeys of {name} are removed. If a sign-in here needs two ways, they set up new ones at the next.',
   label: 'Remove second factors',
   ends: async ({ api, call }, whose) => {
     const request = { ...whose, validateOnly: true, impact: true };
