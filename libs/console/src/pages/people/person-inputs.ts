@@ -48,7 +48,7 @@ export function personInputs(
   };
 }
 
-/** What was entered there; a number is stored without spaces, brackets, dashes, and a zero that is for calls at home. */
+/** What was entered there; a number is stored without spaces, dashes, brackets, and a zero for calls at home. */
 export function personFrom(sent: Sent): Named {
   return {
     username: sent.text('username'),
