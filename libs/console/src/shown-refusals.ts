@@ -63,7 +63,7 @@ export function saidOf(thrown: unknown): string {
   return message;
 }
 
-/** What a part of a page says of what it could not get, a service that is away included; throws what is neither. */
+/** What a part of a page says of a refusal, or of a service that does not answer; throws other errors. */
 export function saidOfPart(thrown: unknown): string {
   const isAway = !isSignedOut(thrown) && troubleOf(thrown).status === 503;
   return isAway ? 'This part is not available now. Try again later.' : saidOf(thrown);

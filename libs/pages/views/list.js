@@ -65,7 +65,7 @@ async function follow(form) {
       location.assign(address);
     }
   } catch {
-    // Another key was faster, or the network is away: the button is still there.
+    // A later key has replaced this search, or the network failed: the button still works.
   }
 }
 

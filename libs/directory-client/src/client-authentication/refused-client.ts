@@ -23,7 +23,7 @@ const mostAudiences = 3;
 
 /**
  * The start of what an assertion names as its audience, for the log and the audit trail; undefined if it names none.
- * Nothing else of it is said: whoever reads it could use it.
+ * Nothing else is said of it, as who reads the log could use it.
  */
 export function receivedAudience(assertion: string): string | undefined {
   const read = readAssertion(assertion);

@@ -113,7 +113,7 @@ export function userCalls({
       const paths = userForm.pathsOf(updateMask, entry);
       const hashed = await hashOf(updatedEntry({}, entry, paths), request, context.signal);
       const { userId: id = '', etag = '', status = '' } = given ?? {};
-      if (paths.some(([first]) => first === 'status') && status !== 'active')
+      if (paths.some(([first]) => first === 'status') && !['', 'active'].includes(status))
         refuseSelf(eventBase(context), id, { deed: 'disable or lock yourself' });
       const updated = await records.update(
         'user',

@@ -66,7 +66,7 @@ describe('counts of token requests', () => {
     await expect(count('acme', request)).rejects.toThrow(field);
   });
 
-  it('wait for a database that is away, and are written once', async () => {
+  it('are kept while the database fails, and written once', async () => {
     const clock = fakeClock(noon);
     const line = { cut: true, tries: 0 };
     const counts = countTokenRequests({

@@ -29,7 +29,7 @@ export interface TokenCountsDeps {
 
 export const hourMs = 3_600_000;
 const usualPauseMs = 5_000;
-/** Hours of tenants that wait for a database which is away; what comes above is not counted. */
+/** Hours of tenants that are kept while the database fails; beyond that nothing is counted. */
 const mostWaiting = 100_000;
 
 /** In one order, so that two processes do not wait for each other. */

@@ -259,7 +259,7 @@ describe('the token endpoint', () => {
         .filter((text) => text !== '')
         .join(' '),
     );
-    // Each is in the trail of the tenant whose application has asked, once that has proved who it is.
+    // Each is in the trail of the tenant whose application asked, once it is known.
     expect(events.toSorted()).toEqual([
       'client.auth_failed unknown_client',
       'code.redeemed acme',

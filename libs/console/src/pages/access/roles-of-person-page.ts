@@ -1,20 +1,18 @@
 import { adminRoles } from '@tessera/oauth';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
-import { UsersService, type User } from '@tessera/proto-gen/admin-users';
-import { personOf, sendDone, totalEndsOf } from '../../confirmed.ts';
-import { confirmedBefore } from '../../forms/confirmed-form.ts';
+import type { User } from '@tessera/proto-gen/admin-users';
+import { personOf } from '../../confirmed.ts';
+import { changePerson, pathOfPerson } from '../../forms/change-person.ts';
 import { formPage, mostChoices, type Input } from '../../forms/form-page.ts';
 import { otherOwner } from '../../forms/owned.ts';
 import { nameOf } from '../../shown-person.ts';
-import { param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
+import { param, type ConsolePage } from '../../console-visit.ts';
 
 interface WithRoles {
   readonly user: User;
   /** Those of the organization. */
   readonly names: readonly string[];
 }
-
-const pathOfPerson = (visit: Visit) => pathOf(param(visit, 'tenant'), 'people', param(visit, 'person'));
 
 /** What a person may do: the roles of the organization, and those that open this console. */
 export const rolesOfPersonPage: ConsolePage = formPage<WithRoles>({
@@ -33,30 +31,13 @@ export const rolesOfPersonPage: ConsolePage = formPage<WithRoles>({
   inputs: (about) => [rolesInput(about)],
   hidden: ({ user }) => [{ name: 'etag', value: user.etag }],
   back: pathOfPerson,
-  send: async (visit, sent, about) => {
-    const { userId } = about.user;
-    const user = { userId, etag: sent.text('etag'), roles: sent.chosen('roles') };
-    const request = { tenantId: param(visit, 'tenant'), user, updateMask: { paths: ['roles'] } };
-    const asked = await confirmedBefore(visit, sent, {
-      ends: async () => {
-        const found = await visit
-          .api(UsersService)
-          .update({ ...request, validateOnly: true, impact: true }, visit.call());
-        return totalEndsOf(found.impact);
-      },
-      title: 'Change the roles of this person?',
-      message: 'This change ends something that works now.',
-      label: 'Change it',
-      back: pathOfPerson(visit),
-    });
-    if (asked !== undefined) return asked;
-    await visit.api(UsersService).update(request, visit.call());
-    return sendDone(visit, {
-      title: 'The roles are changed',
-      message:
-        'Applications see the change when they next refresh their tokens. Access tokens that they have stay valid until they expire.',
-    });
-  },
+  send: async (visit, sent) =>
+    changePerson(visit, sent, {
+      changed: { roles: sent.chosen('roles') },
+      paths: ['roles'],
+      question: 'Change the roles of this person?',
+      done: 'The roles are changed',
+    }),
 });
 
 function rolesInput({ user, names }: WithRoles): Input {

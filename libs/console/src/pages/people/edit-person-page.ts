@@ -1,13 +1,11 @@
-import { UsersService, type User } from '@tessera/proto-gen/admin-users';
-import { personOf, sendDone, totalEndsOf } from '../../confirmed.ts';
-import { confirmedBefore } from '../../forms/confirmed-form.ts';
+import type { User } from '@tessera/proto-gen/admin-users';
+import { personOf } from '../../confirmed.ts';
+import { changePerson, pathOfPerson } from '../../forms/change-person.ts';
 import { formPage, type Input, type Sent } from '../../forms/form-page.ts';
 import { otherOwner } from '../../forms/owned.ts';
 import { nameOf } from '../../shown-person.ts';
-import { param, pathOf, type ConsolePage, type Visit } from '../../console-visit.ts';
+import type { ConsolePage } from '../../console-visit.ts';
 import { personFrom, personInputs } from './person-inputs.ts';
-
-const pathOfPerson = (visit: Visit) => pathOf(param(visit, 'tenant'), 'people', param(visit, 'person'));
 
 /** What a person is called, and where they are reached. */
 export const editPersonPage: ConsolePage = formPage<User>({
@@ -18,30 +16,12 @@ export const editPersonPage: ConsolePage = formPage<User>({
   inputs: inputsOf,
   hidden: ({ etag }) => [{ name: 'etag', value: etag }],
   back: pathOfPerson,
-  send: async (visit, sent, { userId }) => {
-    const { user: changed, paths } = changesIn(sent);
-    const user = { userId, etag: sent.text('etag'), ...changed };
-    const request = { tenantId: param(visit, 'tenant'), user, updateMask: { paths } };
-    const asked = await confirmedBefore(visit, sent, {
-      ends: async () => {
-        const found = await visit
-          .api(UsersService)
-          .update({ ...request, validateOnly: true, impact: true }, visit.call());
-        return totalEndsOf(found.impact);
-      },
-      title: 'Change this person?',
-      message: 'This change ends something that works now.',
-      label: 'Change it',
-      back: pathOfPerson(visit),
-    });
-    if (asked !== undefined) return asked;
-    await visit.api(UsersService).update(request, visit.call());
-    return sendDone(visit, {
-      title: 'The person is changed',
-      message:
-        'Applications see the change when they next refresh their tokens. Access tokens that they have stay valid until they expire.',
-    });
-  },
+  send: async (visit, sent) =>
+    changePerson(visit, sent, {
+      ...changesIn(sent),
+      question: 'Change this person?',
+      done: 'The person is changed',
+    }),
 });
 
 function inputsOf(user: User): readonly Input[] {
@@ -77,10 +57,11 @@ function verifiedInput({ emailVerified }: User): Input {
   };
 }
 
+/** The fields as they are sent, and which of them are changed. */
 function changesIn(sent: Sent) {
   const verified = sent.text('emailVerified');
   return {
-    user: {
+    changed: {
       ...personFrom(sent),
       givenName: sent.text('givenName'),
       familyName: sent.text('familyName'),
